@@ -227,7 +227,7 @@ func (a *Agent) collect(ctx context.Context, it item) {
 
 // unread notes that an item cannot be read. What has gone is no failure of its own.
 func (a *Agent) unread(it item, err error) {
-	if errors.Is(err, errRuns) || gone(it.path) {
+	if errors.Is(err, errRuns) || errors.Is(err, errGoes) || gone(it.path) {
 		return
 	}
 	a.Numbers.unreadable.Add(1)

@@ -99,6 +99,22 @@ func changed(path string) time.Time {
 // errRuns is the error of a program that was thought to have ended.
 var errRuns = errors.New("the program still runs")
 
+// errGoes is the error of a record that lost files while it was read: its program or another agent removes it. It
+// would have been read without what these files counted.
+var errGoes = errors.New("the record is being removed")
+
+// reading is called when a record is about to be read, for tests that remove it.
+var reading = func(path string) {}
+
+// names returns what is in a directory.
+func names(dir string) (list []string) {
+	entries, _ := os.ReadDir(dir) // of what has gone there are none
+	for _, e := range entries {
+		list = append(list, e.Name())
+	}
+	return list
+}
+
 // read reads an item as 'stemma seal' does, and describes it.
 func (a *Agent) read(it item) (*record.Record, *bucket.Manifest, error) {
 	kind, path := bucket.Whole, it.path
@@ -107,7 +123,12 @@ func (a *Agent) read(it item) (*record.Record, *bucket.Manifest, error) {
 	} else if next, err := livedir.NextSegment(safefile.Files(path)); err == nil && next > 0 {
 		kind, path = bucket.Rest, path+store.RestSuffix
 	}
+	files := names(it.path)
+	reading(it.path)
 	p, err := store.Sum([]string{path})
+	if !slices.Equal(files, names(it.path)) {
+		return nil, nil, errGoes
+	}
 	if err != nil {
 		return nil, nil, err
 	}

@@ -74,6 +74,29 @@ func TestUnseenDirectories(t *testing.T) {
 	}
 }
 
+// TestGoesWhileRead has records that are removed while they are read, by their program, the main file first, and by
+// another agent, the main file last. What is read of them goes nowhere, and is no record that cannot be read.
+func TestGoesWhileRead(t *testing.T) {
+	defer func() { reading = func(string) {} }()
+	for _, gone := range [][]string{{"tree"}, {"tree", "shard.0"}, {"shard.0"}, {"funcs", "shard.0"}} {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, "p.12-0a1b2c.000001"), 1)
+		reading = func(path string) {
+			for _, name := range gone {
+				if err := os.Remove(filepath.Join(path, name)); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		b := new(buckettest.Memory)
+		a, log := agent(b, dir, nil)
+		_, err := a.Pass(context.Background())
+		if n := len(b.Keys()); err != nil || n > 0 || log.Len() > 0 || a.Numbers.unreadable.Load() > 0 {
+			t.Errorf("%q removed: %v, %d objects in the bucket, said:\n%s", gone, err, n, log)
+		}
+	}
+}
+
 // TestNoFiles gives an agent records with a pipe and a link instead of files: it waits for neither a writer nor
 // reads what the link leads to, says what it found, and collects the others.
 func TestNoFiles(t *testing.T) {
