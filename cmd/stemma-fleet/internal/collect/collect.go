@@ -10,6 +10,7 @@
 package collect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket"
@@ -123,6 +125,13 @@ func backoff(times int, longest time.Duration) time.Duration {
 func (a *Agent) Once(ctx context.Context) error {
 	a.once = true
 	wait, err := a.Pass(ctx)
+	for again := true; err != nil && again && ctx.Err() == nil; { // the others may come
+		gaveUp := slices.ContainsFunc(a.to, func(d *destination) bool { return !d.goesOn() })
+		if again = gaveUp; again {
+			wait, err = a.Pass(ctx)
+			again = slices.ContainsFunc(a.to, func(d *destination) bool { return d.came > 0 })
+		}
+	}
 	if err == nil && wait > 0 {
 		time.Sleep(wait)
 		_, err = a.Pass(ctx)
@@ -170,6 +179,8 @@ func (a *Agent) Pass(ctx context.Context) (wait time.Duration, err error) {
 		items = append(items, found...)
 	}
 	a.forget(items)
+	// What has failed comes last: a few records that never come there must not be all that is ever tried.
+	slices.SortStableFunc(items, func(x, y item) int { return cmp.Compare(a.failures(x), a.failures(y)) })
 	defer func() { a.count(items) }()
 	a.count(items)
 	for _, d := range a.to {
@@ -195,6 +206,16 @@ func (a *Agent) Pass(ctx context.Context) (wait time.Duration, err error) {
 		}
 	}
 	return wait, errors.Join(errs...)
+}
+
+// failures returns how many destinations an item did not come to when it was tried last.
+func (a *Agent) failures(it item) (n int) {
+	for _, d := range a.to {
+		if d.failed[it.path] {
+			n++
+		}
+	}
+	return n
 }
 
 // collect reads an item, unless that was tried not long ago, and brings it where it is not yet.
@@ -274,6 +295,7 @@ func (a *Agent) forget(items []item) {
 			}
 		}
 		maps.DeleteFunc(d.loose, func(path string, _ loose) bool { return !there[path] })
+		maps.DeleteFunc(d.failed, func(path string, _ bool) bool { return !there[path] })
 	}
 	for path := range a.running {
 		if !store.IsLive(path) {

@@ -22,6 +22,7 @@ type destination struct {
 	name, verb string
 	marks      string           // the directory of its marks, below .collected
 	done       map[string]bool  // paths of items that are there; mostly they have a mark as well
+	failed     map[string]bool  // paths of items that failed when they were tried last
 	loose      map[string]loose // by the path of an item: what is known of its mark, of a sink
 	// put brings an item there, and marks it. It returns false for one that another agent has at the moment.
 	put func(ctx context.Context, it item, p *record.Record, m *bucket.Manifest) (done bool, err error)
@@ -31,6 +32,7 @@ type destination struct {
 	// Of a pass.
 	resting  bool
 	records  int   // that have come there; to a sink, at least a part of them
+	came     int   // that are there since, with those that were there before or were refused
 	held     int   // that another agent had
 	failures int   // one after the other
 	err      error // the last one
@@ -86,7 +88,7 @@ func (d *destination) settles(path string, size int64, settle time.Duration) boo
 func newDestination(name, verb, identity string) *destination {
 	id := sha256.Sum256([]byte(identity))
 	return &destination{name: name, verb: verb, marks: hex.EncodeToString(id[:8]), done: make(map[string]bool),
-		loose: make(map[string]loose)}
+		failed: make(map[string]bool), loose: make(map[string]loose)}
 }
 
 // maxFailures is how many records one after the other a destination may refuse, until it has no more of a pass.
@@ -94,7 +96,7 @@ const maxFailures = 3
 
 // begin begins a pass.
 func (d *destination) begin(now time.Time) {
-	d.resting, d.records, d.held, d.failures, d.err = now.Before(d.next), 0, 0, 0, nil
+	d.resting, d.records, d.came, d.held, d.failures, d.err = now.Before(d.next), 0, 0, 0, 0, nil
 	d.refusals = refusals{}
 }
 
@@ -115,12 +117,15 @@ func (d *destination) rest(now time.Time) time.Duration {
 // take brings an item there.
 func (d *destination) take(ctx context.Context, it item, p *record.Record, m *bucket.Manifest) {
 	done, err := d.put(ctx, it, p, m)
+	delete(d.failed, it.path)
 	switch {
 	case err != nil:
 		d.err = err
+		d.failed[it.path] = true
 		d.failures++
 	case done:
 		d.done[it.path] = true
+		d.came++
 		d.failures, d.times = 0, 0
 	default:
 		d.held++

@@ -44,6 +44,37 @@ func TestOneFails(t *testing.T) {
 	}
 }
 
+// TestOldestFail has a store that refuses the oldest records, more than it is tried with in a pass: the others come
+// there nevertheless, also with an agent that runs once.
+func TestOldestFail(t *testing.T) {
+	out := t.TempDir()
+	for i := range 8 {
+		path := filepath.Join(out, fmt.Sprintf("a.%d-0a1b2c", i+1))
+		write(t, path, uint64(i+1))
+		at := time.Now().Add(time.Duration(i)*time.Second - time.Minute)
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := &buckettest.Memory{Fail: func(op, key string) error {
+		var run int
+		if i := strings.Index(key, "/0000"); op == "put" && i > 0 {
+			_, _ = fmt.Sscanf(key[i+1:], "%016x", &run)
+		}
+		if run > 0 && run <= maxFailures {
+			return errors.New("too large")
+		}
+		return nil
+	}}
+	a, log := agent(b, out, nil)
+	if err := a.Once(context.Background()); err == nil || !strings.Contains(err.Error(), "too large") {
+		t.Errorf("%v\n%s", err, log)
+	}
+	if n := len(manifests(t, b)); n != 8-maxFailures {
+		t.Errorf("%d records are in the store, want %d\n%s", n, 8-maxFailures, log)
+	}
+}
+
 // TestNoSpool has no room to seal records: that is an error of this machine, and no record is unreadable.
 func TestNoSpool(t *testing.T) {
 	out := t.TempDir()
