@@ -17,6 +17,7 @@ import (
 	"github.com/stemma-go/stemma/internal/command/outside"
 	"github.com/stemma-go/stemma/internal/record/store"
 	"github.com/stemma-go/stemma/internal/safefile"
+	"github.com/stemma-go/stemma/profile"
 )
 
 // storeFlags say which records of a bucket are asked for, and where they are kept here.
@@ -33,7 +34,7 @@ func (o *storeFlags) warn(format string, args ...any) {
 	if w == nil {
 		w = os.Stderr
 	}
-	fmt.Fprintf(w, "stemma-fleet: warning: "+format+"\n", args...)
+	fmt.Fprintf(w, "stemma-fleet: warning: %s\n", profile.Printable(fmt.Sprintf(format, args...)))
 }
 
 func (o *storeFlags) declare(fs *flag.FlagSet) {

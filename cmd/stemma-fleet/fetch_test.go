@@ -19,6 +19,23 @@ func TestFetchFlags(t *testing.T) {
 	}
 }
 
+// TestKeysAreEscaped has a store with a key that would forge a line and move the cursor of a terminal, of what is no
+// manifest.
+func TestKeysAreEscaped(t *testing.T) {
+	dir := t.TempDir()
+	key := filepath.Join(dir, "srv", "h", "0000000000000001", "a__0xa__stemma-fleet: __0x1b__[2J.json")
+	if err := os.MkdirAll(filepath.Dir(key), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(key, []byte("none"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	text, err := fleet(t, "fetch", "-cache="+t.TempDir(), "-store=file://"+dir).CombinedOutput()
+	if lines := strings.Count(string(text), "\n"); err != nil || lines != 1 || strings.Contains(string(text), "\x1b") {
+		t.Errorf("%v, %d lines, want 1: %q", err, lines, text)
+	}
+}
+
 // TestHomeless has a user without a cache directory: what is fetched is kept in a directory of the user, and not in one
 // that others have made, may write to, or have a link at.
 func TestHomeless(t *testing.T) {

@@ -9,6 +9,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
+
+	"github.com/stemma-go/stemma/profile"
 )
 
 // A command is a verb of the tool. Flags are parsed by run, into a set that has the name.
@@ -56,11 +59,20 @@ func run(args []string, stderr io.Writer) int {
 		case errors.Is(err, errUsage):
 			return 2
 		}
-		fmt.Fprintf(stderr, "stemma-fleet: %v\n", err)
+		fmt.Fprintf(stderr, "stemma-fleet: %s\n", printable(err.Error()))
 		return 1
 	}
 	usage(stderr)
 	return 2
+}
+
+// printable returns a text that may have keys of a bucket in it, as what a terminal prints. It keeps its lines.
+func printable(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = profile.Printable(line)
+	}
+	return strings.Join(lines, "\n")
 }
 
 func usage(w io.Writer) {

@@ -26,6 +26,7 @@ import (
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/sink"
 	"github.com/stemma-go/stemma/internal/humanize"
 	"github.com/stemma-go/stemma/internal/record/store"
+	"github.com/stemma-go/stemma/profile"
 )
 
 // Options say what an agent does.
@@ -340,6 +341,7 @@ func (a *Agent) isDone(it item) bool {
 	return true
 }
 
+// say prints a line. Names of records may be anybody's: they make no lines of their own.
 func (a *Agent) say(format string, args ...any) {
-	fmt.Fprintf(a.Log, "stemma-fleet: "+format+"\n", args...)
+	fmt.Fprintf(a.Log, "stemma-fleet: %s\n", profile.Printable(fmt.Sprintf(format, args...)))
 }

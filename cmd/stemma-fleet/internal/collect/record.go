@@ -83,8 +83,22 @@ func (a *Agent) looked(dir string, err error) {
 	}
 	if text := err.Error(); a.unseen[dir] != text {
 		a.unseen[dir] = text
-		a.say("%v; nothing, or not all, is collected there until that changes", err)
+		for _, one := range parts(err) {
+			a.say("%v; nothing, or not all, is collected there until that changes", one)
+		}
 	}
+}
+
+// parts returns the errors that were joined to one.
+func parts(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var list []error
+		for _, one := range joined.Unwrap() {
+			list = append(list, parts(one)...)
+		}
+		return list
+	}
+	return []error{err}
 }
 
 // changed returns when something was made in a directory; the zero time if it has gone.

@@ -2,6 +2,7 @@ package collect
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -71,6 +72,34 @@ func TestUnseenDirectories(t *testing.T) {
 				t.Errorf("when it is there: %v", err)
 			}
 		})
+	}
+}
+
+// TestNamesAreEscaped has records that cannot be read, or looked at, and are called so that they would forge a line and
+// move the cursor of a terminal.
+func TestNamesAreEscaped(t *testing.T) {
+	dir := t.TempDir()
+	for i, file := range []string{"funcs", "tree"} {
+		path := filepath.Join(dir, fmt.Sprintf("a\nstemma-fleet: uploaded \x1b[2J%d.12-0a1b2c", i))
+		write(t, path, 1)
+		err := os.Remove(filepath.Join(path, file))
+		if err == nil {
+			err = syscall.Mkfifo(filepath.Join(path, file), 0o666)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		old := time.Now().Add(-time.Minute)
+		if err := os.Chtimes(path, old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, log := agent(new(buckettest.Memory), dir, nil)
+	if err := a.Once(context.Background()); err == nil {
+		t.Error("no error")
+	}
+	if lines := strings.Count(log.String(), "\n"); lines != 2 || strings.Contains(log.String(), "\x1b") {
+		t.Errorf("%d lines, want 2:\n%q", lines, log)
 	}
 }
 
