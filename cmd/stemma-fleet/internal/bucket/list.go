@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -102,6 +105,9 @@ func (b *Bucket) keys(ctx context.Context, q *Query) (keys []string, err error) 
 	if q.Service != "" {
 		o.Prefix = escape(q.Service) + "/"
 	}
+	if err := b.readable(o.Prefix); err != nil {
+		return nil, b.failed("list", o.Prefix, err)
+	}
 	for it := b.blob.List(o); ; {
 		one, err := b.next(ctx, it)
 		if errors.Is(err, io.EOF) {
@@ -114,6 +120,28 @@ func (b *Bucket) keys(ctx context.Context, q *Query) (keys []string, err error) 
 			keys = append(keys, one.Key)
 		}
 	}
+}
+
+// ofService is what the directory of a service is called, see escape. Others are not of this package, as lost+found.
+var ofService = regexp.MustCompile(`^[A-Za-z0-9_%-][A-Za-z0-9_.%-]*$`)
+
+// readable returns an error if a directory below a prefix cannot be read, in a store that is one: package fileblob
+// leaves out without an error what is in it.
+func (b *Bucket) readable(prefix string) error {
+	if b.dir == "" {
+		return nil
+	}
+	return filepath.WalkDir(filepath.Join(b.dir, prefix), func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // nothing is, or it has gone
+			return nil
+		case err != nil:
+			return err
+		case filepath.Dir(path) == filepath.Clean(b.dir) && d.IsDir() && !ofService.MatchString(d.Name()):
+			return fs.SkipDir
+		}
+		return nil
+	})
 }
 
 // next returns the next object of a list.
