@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/server"
 	"github.com/stemma-go/stemma/internal/export"
+	"github.com/stemma-go/stemma/internal/humanize"
 )
 
 // otlpLimits are below what a collector takes unless it is told otherwise.
@@ -54,7 +54,8 @@ func openOTLP(address string) (*Sink, error) {
 		}
 	}
 	push := func(ctx context.Context, p *part) error {
-		body, err := proto.Marshal(otlpRequest(p))
+		request := otlpRequest(p)
+		body, err := proto.Marshal(request)
 		if err != nil {
 			return err
 		}
@@ -69,7 +70,9 @@ func openOTLP(address string) (*Sink, error) {
 				server.Short(text))}
 		}
 		if n := answer.GetPartialSuccess().GetRejectedProfiles(); n > 0 {
-			return &Refusal{errors.New(server.Short([]byte(answer.PartialSuccess.ErrorMessage)))}
+			of := len(request.ResourceProfiles[0].ScopeProfiles[0].Profiles)
+			return &Refusal{fmt.Errorf("%d of %s rejected: %s", n, humanize.Plural(of, "profile"),
+				server.Short([]byte(answer.PartialSuccess.ErrorMessage)))}
 		}
 		return nil
 	}

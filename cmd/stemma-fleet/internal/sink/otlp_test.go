@@ -2,9 +2,11 @@ package sink
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/sink/sinktest"
@@ -54,6 +56,9 @@ func TestOTLP(t *testing.T) {
 	n = new(noted)
 	if err := s.Push(context.Background(), u, n); err != nil || n.refused != n.parts {
 		t.Errorf("%v, %d of %d parts refused", err, n.refused, n.parts)
+	}
+	if why := fmt.Sprint(n.why); !strings.HasPrefix(why, "1 of ") || !strings.HasSuffix(why, " rejected: no room") {
+		t.Errorf("refused: %s", why)
 	}
 }
 

@@ -58,7 +58,10 @@ func want(u *Unit) map[string]int64 {
 }
 
 // noted notes parts in memory.
-type noted struct{ parts, refused int }
+type noted struct {
+	parts, refused int
+	why            error // the last one was refused
+}
 
 func (n *noted) Begun() bool { return true }
 
@@ -67,6 +70,7 @@ func (n *noted) Done(refusal error) error {
 	n.parts++
 	if refusal != nil {
 		n.refused++
+		n.why = refusal
 	}
 	return nil
 }
