@@ -47,6 +47,13 @@ func (a *Agent) find(dir string, now time.Time) (items []item, wait time.Duratio
 		paths = append(store.Segments(dir), dir)
 	}
 	for _, path := range paths {
+		if info, e := os.Lstat(path); path != dir && e == nil && info.Mode()&fs.ModeSymlink != 0 {
+			// It may lead to a record of somebody else. One that is not called as a record is for people.
+			if store.RecordName.MatchString(path) {
+				err = errors.Join(err, fmt.Errorf("%s: a link, want a directory", path))
+			}
+			continue
+		}
 		live, number, ok := store.SegmentOf(path)
 		if !ok {
 			live, number = path, 0

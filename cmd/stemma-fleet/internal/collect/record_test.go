@@ -75,6 +75,34 @@ func TestUnseenDirectories(t *testing.T) {
 	}
 }
 
+// TestRecordIsLink has links to the record of somebody else: one that is called as a record, which is said, and one
+// that is not. Neither is collected.
+func TestRecordIsLink(t *testing.T) {
+	dir, other := t.TempDir(), filepath.Join(t.TempDir(), "p.13-0a1b2c")
+	write(t, other, 2)
+	write(t, filepath.Join(dir, "p.12-0a1b2c"), 1)
+	for _, name := range []string{"p.13-0a1b2c", "latest"} {
+		if err := os.Symlink(other, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := new(buckettest.Memory)
+	a, log := agent(b, dir, nil)
+	for range 2 {
+		if err := a.Once(context.Background()); err == nil || !strings.Contains(err.Error(), "1 of 1 directories") {
+			t.Errorf("%v", err)
+		}
+	}
+	for text, want := range map[string]int{"p.13-0a1b2c: a link, want a directory": 1, "latest": 0} {
+		if n := strings.Count(log.String(), text); n != want {
+			t.Errorf("%q is said %d times, want %d:\n%s", text, n, want, log)
+		}
+	}
+	if n := len(manifests(t, b)); n != 1 {
+		t.Errorf("%d records in the bucket, want 1", n)
+	}
+}
+
 // TestNamesAreEscaped has records that cannot be read, or looked at, and are called so that they would forge a line and
 // move the cursor of a terminal.
 func TestNamesAreEscaped(t *testing.T) {
