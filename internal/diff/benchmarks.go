@@ -137,6 +137,12 @@ func CompareBenchmarks(base, new *Benchmarks) (*BenchmarkDiff, error) {
 			}
 		}
 	}
+	for i, s := range d.Sides {
+		if lacks := lacking(s, d.Sides[1-i], d.Units); lacks != "" {
+			return nil, fmt.Errorf("%s: %s; what that run printed on standard error reports why", d.Sides[1-i].Name,
+				lacks)
+		}
+	}
 	for i := range d.Only {
 		for _, r := range d.Sides[i].Results {
 			if !has[1-i][r.Benchmark] && !slices.Contains(d.Only[i], r.Benchmark) {
@@ -149,6 +155,21 @@ func CompareBenchmarks(base, new *Benchmarks) (*BenchmarkDiff, error) {
 			"flags, and the same -cpu", base.Name, new.Name)
 	}
 	return d, nil
+}
+
+// lacking names a benchmark of another text, and a unit that s has of it and the other one has not, "" if there is
+// none.
+func lacking(s, other *Benchmarks, units []string) string {
+	has, known := make(map[string]bool), make(map[[2]string]bool)
+	for _, r := range other.Results {
+		has[r.Benchmark], known[[2]string{r.Benchmark, r.Unit}] = true, true
+	}
+	for _, r := range s.Results {
+		if has[r.Benchmark] && slices.Contains(units, r.Unit) && !known[[2]string{r.Benchmark, r.Unit}] {
+			return fmt.Sprintf("%s has no %s", r.Benchmark, r.Unit)
+		}
+	}
+	return ""
 }
 
 // Changed returns what has changed in a unit, the largest growth first.

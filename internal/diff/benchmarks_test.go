@@ -76,3 +76,21 @@ func TestNoBenchmarks(t *testing.T) {
 		}
 	}
 }
+
+// TestLacking has a benchmark without a unit that it has in the other text, as where its record was not complete.
+func TestLacking(t *testing.T) {
+	const head = "Unit calls/op assume=exact\nBenchmarkX 10 3 calls/op\n"
+	whole := readBenchmarks(t, head+"BenchmarkY 10 4 calls/op\n")
+	part := readBenchmarks(t, head+"BenchmarkY 10 4 ns/op\n")
+	for _, sides := range [][2]*diff.Benchmarks{{whole, part}, {part, whole}} {
+		_, err := diff.CompareBenchmarks(sides[0], sides[1])
+		if err == nil || !strings.Contains(err.Error(), "BenchmarkY has no calls/op") {
+			t.Errorf("have %v, want an error", err)
+		}
+	}
+	for _, other := range []*diff.Benchmarks{part, readBenchmarks(t, head)} {
+		if _, err := diff.CompareBenchmarks(part, other); err != nil {
+			t.Error(err)
+		}
+	}
+}

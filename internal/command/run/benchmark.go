@@ -37,7 +37,7 @@ func benchUnits() []benchUnit {
 }
 
 // BenchUnits writes what the benchmark whose counters lie in the live directory dir has counted: lines of a value and a
-// unit.
+// unit. Where something is missing that should be exact it writes nothing that counts, and returns an error.
 func BenchUnits(w io.Writer, dir string) error {
 	b, err := readBenchmark(filepath.Join(dir, benchFile))
 	if err != nil {
@@ -50,6 +50,12 @@ func BenchUnits(w io.Writer, dir string) error {
 	for _, u := range benchUnits() {
 		if !d.Profile.Has(u.value) {
 			continue
+		}
+		for _, loss := range d.Profile.Lost() {
+			if u.exact && loss.Spoils(u.value) {
+				return fmt.Errorf("%s is not exact: the record lacks %s (%d)", u.name, profile.Printable(loss.Kind),
+					loss.Count)
+			}
 		}
 		t, err := cct.Of(d.Profile, u.value.Name)
 		if err != nil {

@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/record/raw"
+	"github.com/stemma-go/stemma/internal/testing/recordtest"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -110,6 +112,34 @@ func TestReadBenchmark(t *testing.T) {
 		write(text)
 		if b, err := readBenchmark(name); err == nil {
 			t.Errorf("%q: have %+v, want an error", text, b)
+		}
+	}
+}
+
+// TestBenchUnits has a record of a benchmark, and one that lacks calls: these are no exact number.
+func TestBenchUnits(t *testing.T) {
+	for lost, want := range map[uint64]string{0: "4 calls/op\n", 3: ""} {
+		d := recordtest.New(1, "m.test")
+		var at int = recordtest.Root
+		for i, name := range []string{"testing.(*B).runN", "example.com/m.BenchmarkA", "example.com/m.work"} {
+			f := d.Func(recordtest.Func{Name: name, Files: []string{"m.go"},
+				Sites: []recordtest.Site{{Kind: layout.SiteCall, Line: 3, Cell: 1}}})
+			cell := 0
+			if i == 0 {
+				cell = layout.RootMain
+			}
+			at = d.Node(at, cell, f)
+		}
+		d.Header(func(h *layout.Header) { h.Lost[layout.LostNodes] = lost })
+		dir := filepath.Join(t.TempDir(), "m.test.1-0a1b2c")
+		d.WriteTo(t, dir)
+		text := fmt.Sprintf("%s %d 2\nexample.com/m.BenchmarkA\n%s", benchMagic, at, raw.Append(nil, uint64(8)))
+		if err := os.WriteFile(filepath.Join(dir, benchFile), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		if err := BenchUnits(&b, dir); b.String() != want || (err != nil) != (lost > 0) {
+			t.Errorf("%d nodes lost: have %q, %v, want %q", lost, &b, err, want)
 		}
 	}
 }
