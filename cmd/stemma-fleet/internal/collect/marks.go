@@ -14,10 +14,39 @@ import (
 
 // openMarks opens a directory of marks, DIR/.collected/DESTINATION, and makes it if that is wanted. Neither of these
 // may be a link: whoever can write to DIR could lead the agent to other files of its user, which it would write, or
-// remove as marks that are old.
+// remove as marks that are old. Nor may another user write there: what he marks would not be collected, and removed.
 func openMarks(path string, create bool) (*safefile.Dir, error) {
 	up := filepath.Dir(path)
-	return safefile.OpenBelow(filepath.Dir(up), create, filepath.Base(up), filepath.Base(path))
+	names := []string{filepath.Base(up), filepath.Base(path)}
+	for n := 1; ; n++ {
+		d, err := safefile.OpenBelow(filepath.Dir(up), create, names[:n]...)
+		if err != nil {
+			return nil, err
+		}
+		if err = own(d); err == nil && n == len(names) {
+			return d, nil
+		}
+		d.Close()
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// own returns an error unless a directory is this user's, and no other may write to it.
+func own(d *safefile.Dir) error {
+	info, err := d.Stat(".")
+	switch uid, _ := d.Owner(); {
+	case err != nil:
+		return err
+	case !d.IsOwn():
+		return fmt.Errorf("%s: it belongs to user %d, who may have marked what was never collected; remove it, or run "+
+			"the agent as that user", d.Path, uid)
+	case info.Mode()&0o022 != 0:
+		return fmt.Errorf("%s: others may write to it, and mark what was never collected; remove it, or take that "+
+			"right from them", d.Path)
+	}
+	return nil
 }
 
 // readMark returns what a mark says. What is no file itself is no mark.

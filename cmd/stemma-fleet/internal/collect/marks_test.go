@@ -93,3 +93,42 @@ func TestMarksAreLinks(t *testing.T) {
 		})
 	}
 }
+
+// TestMarksOfOthers has marks that another user has made, or could. The record is uploaded in spite of them, and is not
+// removed before.
+func TestMarksOfOthers(t *testing.T) {
+	for _, depth := range []int{1, 2} {
+		for what, plant := range map[string]func(dir string) error{
+			"another user's": func(dir string) error { return os.Chown(dir, 1, 1) },
+			"for all":        func(dir string) error { return os.Chmod(dir, 0o777) },
+		} {
+			if what == "another user's" && os.Geteuid() != 0 {
+				continue // only root can give a directory away
+			}
+			out, b := t.TempDir(), new(buckettest.Memory)
+			path := filepath.Join(out, "a.1-0a1b2c")
+			write(t, path, 1)
+			a, log := agent(b, out, func(o *Options) { o.Delete = true })
+			mark := a.to[0].markPath(path)
+			dir := filepath.Dir(mark)
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(mark, []byte("mine\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if depth == 1 {
+				dir = filepath.Dir(dir)
+			}
+			if err := plant(dir); err != nil {
+				t.Fatal(err)
+			}
+			if err := a.Once(context.Background()); err != nil || len(manifests(t, b)) != 1 {
+				t.Errorf("%s is %s: %v, %d records in the store\n%s", dir, what, err, len(manifests(t, b)), log)
+			}
+			if !strings.Contains(log.String(), dir+": ") {
+				t.Errorf("%s is %s: said\n%s", dir, what, log)
+			}
+		}
+	}
+}
