@@ -132,11 +132,11 @@ func edges(t *tree, all map[string][]edge, known map[[2]string]bool) {
 func collide(w io.Writer, all map[string][]edge, want int) {
 	const chunk = 1 << 20
 	r := rand.New(rand.NewPCG(1, 2))
-	var made, sums []fingerprint.Sum
-	for len(made) < want {
-		for more := want - len(made); more > 0; more -= len(sums) {
-			sums = contextsOf(all, r, chunk)
-			made = append(made, sums...)
+	var made []fingerprint.Sum
+	for before := -1; len(made) < want && len(made) > before; { // or the calls lead to no more
+		before = len(made)
+		for more := want - len(made); more > 0; more -= chunk {
+			made = append(made, contextsOf(all, r, min(chunk, more))...)
 		}
 		made = sorted(made)
 	}
@@ -144,13 +144,13 @@ func collide(w io.Writer, all map[string][]edge, want int) {
 		len(fingerprint.Collisions(made)))
 }
 
-// contextsOf makes contexts at random, each of one that was made before, and returns n that differ. What leads back to
-// another context is none of them, or nearly all would be the same after a while.
+// contextsOf makes contexts at random, each of one that was made before, and returns n that differ, or fewer if it
+// finds no more. What leads back to another context is none of them, or nearly all would be the same after a while.
 func contextsOf(all map[string][]edge, r *rand.Rand, n int) []fingerprint.Sum {
 	var t fingerprint.Tree
 	at, names := []uint32{t.Root("[main]")}, []string{"[main]"}
 	seen := make(map[fingerprint.Sum]bool)
-	for tries := 0; len(at) < n && tries < 100*n; tries++ {
+	for found, tries := 0, 0; len(seen) < n && tries < found+1000+100*len(at); tries++ {
 		i := r.IntN(len(at))
 		callees := all[names[i]]
 		if len(callees) == 0 {
@@ -161,7 +161,7 @@ func contextsOf(all map[string][]edge, r *rand.Rand, n int) []fingerprint.Sum {
 		sum := t.Sum(node)
 		sum.Lines = 0 // contexts have no lines here: those fingerprints are equal where the others are
 		if !seen[sum] {
-			seen[sum] = true
+			seen[sum], found = true, tries
 			at, names = append(at, node), append(names, e.name)
 		}
 	}

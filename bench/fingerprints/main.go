@@ -17,22 +17,33 @@ import (
 
 func main() {
 	o := &options{}
-	flag.StringVar(&o.release, "release", "go1.26.0", "the other patch release")
-	flag.StringVar(&o.work, "work", "", "keep records in `DIR`, and use those that are there")
-	flag.IntVar(&o.contexts, "contexts", 10_000_000, "how many contexts are looked at for collisions")
-	only := flag.String("only", "", "these programs `A,B`; all, if it is empty")
+	o.declare(flag.CommandLine)
 	flag.Parse()
-	if err := o.run(lab.Names(*only)); err != nil {
+	if err := o.run(lab.Names(o.only)); err != nil {
 		fmt.Fprintln(os.Stderr, "fingerprints:", err)
 		os.Exit(1)
 	}
 }
 
 type options struct {
-	release, work string
-	contexts      int
-	lab           *lab.Lab
-	path          string // of the environment
+	release, work, only string
+	contexts            int
+	lab                 *lab.Lab
+	path                string // of the environment
+}
+
+// declare declares the flags.
+func (o *options) declare(fs *flag.FlagSet) {
+	fs.StringVar(&o.release, "release", "go1.26.0", "the other patch release")
+	fs.StringVar(&o.work, "work", "", "keep records in `DIR`, and use those that are there")
+	fs.IntVar(&o.contexts, "contexts", 10_000_000, "how many contexts are looked at for collisions: ten "+
+		"million take about two minutes and 1.3 GB of memory")
+	fs.StringVar(&o.only, "only", "", "these programs `A,B`; all, if it is empty")
+	fs.Usage = func() {
+		fmt.Fprint(fs.Output(), "usage: go run ./fingerprints [flags]\n\nEach program is built three times and run "+
+			"four times, which takes minutes for each.\n\n")
+		fs.PrintDefaults()
+	}
 }
 
 // builds are the ways in which a program is built and run. All others are compared with the first one.
