@@ -346,6 +346,22 @@ func baseline(t *testing.T, s *Side, contexts bool) (*Side, string) {
 	return read, text
 }
 
+// TestOnlyPrograms has records of several programs, some of which are on one side only.
+func TestOnlyPrograms(t *testing.T) {
+	for _, c := range []struct{ base, new, want string }{
+		{"a b c", "b", "new has no record of a, c, as base has"},
+		{"a", "a b", "base has no record of b, as new has"},
+		{"a b", "b a", ""},
+		{"old", "new", ""}, // the program has another name
+	} {
+		a, b := side(t, "base"), side(t, "new")
+		a.Programs, b.Programs = strings.Fields(c.base), strings.Fields(c.new)
+		if have := strings.Join(compare(t, a, b, Options{}).Notes, "; "); have != c.want {
+			t.Errorf("%s → %s: have %q, want %q", c.base, c.new, have, c.want)
+		}
+	}
+}
+
 func TestBaseline(t *testing.T) {
 	want := `stemma baseline 2
 go go1.26.8

@@ -96,12 +96,33 @@ func (d *Diff) checkSides(force bool) error {
 	if what != "" {
 		d.Notes = append(d.Notes, what+": some differences are due to that")
 	}
+	d.notePrograms()
 	if !force && d.strangers() {
 		return fmt.Errorf("%s is of %s and %s of %s, which have no function of their own in common; name two records "+
 			"of one program, or compare anyway with -force",
 			base.Name, list(base.Programs), new.Name, list(new.Programs))
 	}
 	return nil
+}
+
+// notePrograms notes which programs only one of two sides has that have others in common: the tests of a package that
+// left no record, say. What only they call has not become less.
+func (d *Diff) notePrograms() {
+	const most = 10
+	for i, s := range d.Sides {
+		other := d.Sides[1-i]
+		only := slices.DeleteFunc(slices.Clone(s.Programs),
+			func(p string) bool { return slices.Contains(other.Programs, p) })
+		if len(only) == 0 || len(only) == len(s.Programs) {
+			continue
+		}
+		more := ""
+		if len(only) > most {
+			more, only = fmt.Sprintf(" and %d more", len(only)-most), only[:most]
+		}
+		d.Notes = append(d.Notes,
+			fmt.Sprintf("%s has no record of %s%s, as %s has", other.Name, list(only), more, s.Name))
+	}
 }
 
 // differ compares flags. Whether inlined calls were counted cannot be told of a program that
