@@ -609,6 +609,32 @@ func TestIncomplete(t *testing.T) {
 	}
 }
 
+// TestPartial checks limits on a sum of records that do not all have a metric: those on others hold.
+func TestPartial(t *testing.T) {
+	for _, i := range []int{0, 1} {
+		sides := [2]*Side{side(t, "base"), side(t, "new")}
+		sides[i].Partial = []string{profile.AllocSpace.Name}
+		d := compare(t, sides[0], sides[1], Options{})
+		for limit, want := range map[string]string{"calls>0": "",
+			"alloc_space>1%": "some of its records have no alloc_space"} {
+			limits, err := ParseLimits(limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err = d.Check(limits, false); (err != nil) != (want != "") || err != nil &&
+				!strings.Contains(err.Error(), want) {
+				t.Errorf("%s: have %v, want %q", limit, err, want)
+			}
+		}
+		if _, err := d.Check(d.Gate(), false); err == nil {
+			t.Error("the gate passes")
+		}
+		if err := WriteBaseline(io.Discard, sides[i], false); err == nil {
+			t.Error("a baseline is written")
+		}
+	}
+}
+
 // TestNegative checks limits on a record of a program that wanted numbers below 0 added to a metric of its own.
 func TestNegative(t *testing.T) {
 	s := side(t, "lossy")

@@ -19,6 +19,7 @@ import (
 type Records struct {
 	Profiles []*record.Record
 	Sources  []Source
+	Partial  []string // metrics that not all have of those that were added up, so that the sum is too low
 
 	noCounts error // see LoadCounts
 }

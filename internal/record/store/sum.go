@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -18,8 +19,9 @@ const maxKept = 32
 
 // A summand is a record to be added up.
 type summand struct {
-	place Place
-	rec   *record.Record // nil if it is to be read once more
+	place   Place
+	rec     *record.Record // nil if it is to be read once more
+	metrics []string       // that are exact, but for those of the program's own; nil of a record without calls
 }
 
 // LoadSum reads the records at paths, the newest one if there are none, and adds them up. The profile of Records is
@@ -41,6 +43,7 @@ func LoadCounts(paths []string, noCounts error) (*Records, *record.Record, error
 	if err != nil {
 		return r, nil, err
 	}
+	r.Partial = sum.partial
 	r.Profiles = []*record.Record{p}
 	return r, p, nil
 }
@@ -50,16 +53,43 @@ type sum struct {
 	summands []summand
 	parts    []profile.Part
 	ids      bool // one of them has context IDs
+
+	partial []string // see Records
 }
 
 // add adds a record of a place. One whose program ran is kept: read once more, it would have more in it.
 func (s *sum) add(place Place, p *record.Record, running bool) {
-	one, part := summand{place, p}, p.Part()
+	one, part := summand{place, p, metricsOf(p.Profile)}, p.Part()
 	s.ids = s.ids || p.IDs != nil
 	if len(s.summands) >= maxKept && p.IDs == nil && !running {
 		one.rec, part = nil, part.Light()
 	}
 	s.summands, s.parts = append(s.summands, one), append(s.parts, part)
+}
+
+// metricsOf returns the exact metrics of a profile with calls, but for those of the program's own: that a program has
+// not made one means that it has added nothing.
+func metricsOf(p *profile.Profile) (list []string) {
+	for _, c := range p.Columns {
+		if p.Has(profile.Calls) && !c.Sampled && !c.Own() {
+			list = append(list, c.Name)
+		}
+	}
+	return list
+}
+
+// partialOf returns the metrics that some of the records have which are kept, and others do not.
+func (s *sum) partialOf(kept []profile.Part) (list []string) {
+	counted, with := 0, make(map[string]int)
+	for _, k := range kept {
+		metrics := s.summands[k.Index].metrics
+		counted += min(len(metrics), 1)
+		for _, name := range metrics {
+			with[name]++
+		}
+	}
+	maps.DeleteFunc(with, func(_ string, n int) bool { return n == counted })
+	return slices.Sorted(maps.Keys(with))
 }
 
 // of returns the sum.
@@ -74,6 +104,7 @@ func (s *sum) of() (*record.Record, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.partial = s.partialOf(kept)
 	var done atomic.Int64
 	count := func() (int64, int64) { return done.Load(), int64(len(kept)) }
 	defer progress.Step("adding up "+strconv.Itoa(len(kept))+" records", "records", count)()

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/testing/recordtest"
 	"github.com/stemma-go/stemma/profile"
@@ -114,6 +115,39 @@ func TestLoadSumKeepsFew(t *testing.T) {
 				!same && !strings.Contains(err.Error(), "another record") {
 				t.Errorf("a record was replaced, by the same: %v; have error %v", same, err)
 			}
+		}
+	}
+}
+
+// TestPartial adds up records that do not all have the same metrics. One of another record of the same run is left out,
+// and lacks nothing; what a program has made itself need not be everywhere.
+func TestPartial(t *testing.T) {
+	write := func(run uint64, alloc bool) string {
+		d := recordtest.Shapes()
+		d.Header(func(h *layout.Header) {
+			if h.Run = run; alloc {
+				h.Flags |= layout.HdrFlagAlloc
+			}
+		})
+		path := filepath.Join(t.TempDir(), "shapes.1-0a1b2c")
+		d.WriteTo(t, path)
+		return path
+	}
+	with, without := write(1, true), write(2, false)
+	for _, c := range []struct {
+		paths []string
+		want  string
+	}{
+		{[]string{with}, "[]"},
+		{[]string{without, write(3, false)}, "[]"},
+		{[]string{with, write(3, true)}, "[]"},
+		{[]string{with, write(1, false)}, "[]"},
+		{[]string{with, without}, "[alloc_objects alloc_space]"},
+		{[]string{without, write(3, false), with}, "[alloc_objects alloc_space]"},
+	} {
+		r, _, err := LoadSum(c.paths)
+		if err != nil || fmt.Sprint(r.Partial) != c.want {
+			t.Errorf("%q: have %v, %v, want %s", c.paths, r.Partial, err, c.want)
 		}
 	}
 }
