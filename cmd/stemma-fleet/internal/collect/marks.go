@@ -51,6 +51,9 @@ func own(d *safefile.Dir) error {
 
 // readMark returns what a mark says. What is no file itself is no mark.
 func readMark(path string) ([]byte, error) {
+	if _, err := os.Lstat(path); err != nil { // mostly it is not there, and that is cheaper to know
+		return nil, err
+	}
 	marks, err := openMarks(filepath.Dir(path), false)
 	if err != nil {
 		return nil, err
