@@ -24,6 +24,7 @@ type destination struct {
 	done       map[string]bool  // paths of items that are there; mostly they have a mark as well
 	failed     map[string]bool  // paths of items that failed when they were tried last
 	loose      map[string]loose // by the path of an item: what is known of its mark, of a sink
+	spans      map[string]span  // by the name of a mark: what is known of items that were pushed, to a sink
 	// put brings an item there, and marks it. It returns false for one that another agent has at the moment.
 	put func(ctx context.Context, it item, p *record.Record, m *bucket.Manifest) (done bool, err error)
 	// complete reports whether a mark is one of an item that is there.
@@ -88,7 +89,7 @@ func (d *destination) settles(path string, size int64, settle time.Duration) boo
 func newDestination(name, verb, identity string) *destination {
 	id := sha256.Sum256([]byte(identity))
 	return &destination{name: name, verb: verb, marks: hex.EncodeToString(id[:8]), done: make(map[string]bool),
-		failed: make(map[string]bool), loose: make(map[string]loose)}
+		failed: make(map[string]bool), loose: make(map[string]loose), spans: make(map[string]span)}
 }
 
 // maxFailures is how many records one after the other a destination may refuse, until it has no more of a pass.

@@ -40,7 +40,7 @@ func (a *Agent) sink(s *sink.Sink) *destination {
 			return true, nil // another agent has pushed it meanwhile
 		}
 		if m, err = mark.unit(m); err == nil {
-			err = mark.decide(d.markPath(it.path), d.markPath(it.live))
+			err = mark.decide(d.markPath(it.path), d.markPath(it.live), d.spans)
 		}
 		if err != nil {
 			d.notPushed.Add(1)
@@ -96,14 +96,16 @@ type progress struct {
 	parts    int
 	accepted int // of the parts, by the sink
 	begun    bool
-	// Times of the item, as whoever has begun to push it has found them; zero if they are not noted. Former releases
-	// did not note the first, nor decide.
-	since, ended   time.Time
-	decided, apart bool
+	span
+	decided, apart bool // see decide; former releases did not
 	complete       bool
 	refusals       int
 	refused        func(error)
 }
+
+// A span is the times of an item, as whoever has begun to push it has found them; zero if they are not noted. Former
+// releases did not note the first.
+type span struct{ since, ended time.Time }
 
 // Lines of the mark of a sink.
 const (
@@ -191,8 +193,8 @@ func (p *progress) unit(m *bucket.Manifest) (*bucket.Manifest, error) {
 // decide decides whether another item of the run has times of this one, as the clock was set back: they would be
 // profiles of one series with one time, and a server keeps one of these. Whoever begins decides that, and it stays so.
 // The times of this one are noted before, so that of two agents at least one sees those of the other. live is the mark
-// of the live directory of the run.
-func (p *progress) decide(path, live string) error {
+// of the live directory of the run, and known has the spans of marks that were read before, by name.
+func (p *progress) decide(path, live string, known map[string]span) error {
 	if p.decided || p.since.IsZero() { // a former release has begun it
 		return nil
 	}
@@ -205,6 +207,9 @@ func (p *progress) decide(path, live string) error {
 	if err != nil {
 		return err
 	}
+	if len(known) > 2*len(list) { // most of the marks have gone
+		clear(known)
+	}
 	for _, e := range list {
 		name, run := e.Name(), e.Name()
 		if segment, _, ok := store.SegmentOf(name); ok {
@@ -213,12 +218,18 @@ func (p *progress) decide(path, live string) error {
 		if name == filepath.Base(path) || run != filepath.Base(live) {
 			continue
 		}
-		other := new(progress)
-		if f, err := marks.Open(name); err == nil {
-			_ = other.read(f) // what cannot be read has pushed nothing
-			f.Close()
+		if _, ok := known[name]; !ok {
+			other := new(progress)
+			if f, err := marks.Open(name); err == nil {
+				_ = other.read(f) // what cannot be read has pushed nothing
+				f.Close()
+			}
+			if other.ended.IsZero() {
+				continue
+			}
+			known[name] = other.span // as it stays
 		}
-		if p.overlaps(other) {
+		if p.overlaps(known[name]) {
 			p.apart = true
 			break
 		}
@@ -232,8 +243,8 @@ func (p *progress) decide(path, live string) error {
 
 // overlaps reports whether two items have a time in common. One that follows another one has not, nor has one that has
 // ended before it began: its parts have series of their own. Of one that a former release has begun the end is known.
-func (p *progress) overlaps(q *progress) bool {
-	in := func(t time.Time, p *progress) bool { return t.After(p.since) && !t.After(p.ended) }
+func (p span) overlaps(q span) bool {
+	in := func(t time.Time, p span) bool { return t.After(p.since) && !t.After(p.ended) }
 	former := q.since.IsZero()
 	if !p.ended.After(p.since) || !former && !q.ended.After(q.since) {
 		return false
