@@ -143,14 +143,16 @@ func (t Tree) eachCall(do func(caller, callee string)) {
 	}
 }
 
-// split returns the package of a function, and the last part of its name.
+// split returns the package of a function, and the last part of its name. That of a generic one is its name without the
+// brackets.
 func split(name string) (pkg, last string) {
 	slash := strings.LastIndexByte(name, '/') + 1
 	dot := strings.IndexByte(name[slash:], '.')
 	if dot < 0 {
 		return "", name
 	}
-	return name[:slash+dot], name[strings.LastIndexByte(name, '.')+1:]
+	last = strings.TrimSuffix(name[slash+dot+1:], "[...]")
+	return name[:slash+dot], last[strings.LastIndexByte(last, '.')+1:]
 }
 
 // score returns how much speaks for two candidates being one function, 0 if too little does.
