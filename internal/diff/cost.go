@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/similarity"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -19,7 +20,7 @@ import (
 //   - Functions that only one side has do not count, and are no part of a path: what they call is called by
 //     who called them. So it does not matter whether a piece of code is a function of its own, nor what it is called.
 //     Functions of the standard library always count, and types that are allocated, unless the release of Go is
-//     another one.
+//     another one. What seems to have another name, and is called more or less often, does not: that is a guess.
 //   - Where a function makes the calls that it made, each of them is looked at alone. Where it makes others,
 //     or another number of them, what these cost counts together: it may call one thing more and another less. If
 //     they cost less than before, the function may cost as much as it did, wherever.
@@ -345,11 +346,41 @@ func (g *group) kinds() []kind {
 			list[rows[i]].testing = pkg == "testing"
 		}
 	}
+	guessed := g.guessed()
 	for row := range list {
 		k := &list[row]
-		k.counts = k.pseudo || k.isType || k.standard || k.in[0] && k.in[1]
+		k.counts = k.pseudo || k.isType || k.standard || k.in[0] && k.in[1] && !guessed[uint32(row)]
 	}
 	return list
+}
+
+// guessed returns the rows of functions that seem to have another name, and are not called as often as before: one may
+// have gone, and another one, which looks like it, is new.
+func (g *group) guessed() map[uint32]bool {
+	rows := make(map[uint32]bool)
+	if len(g.renamed) == 0 {
+		return rows
+	}
+	calls := make(map[uint32]*[2]uint64)
+	for side, t := range g.trees {
+		of, counts := g.match.Functions(side), g.callsOf(side)
+		for i, n := range t.Nodes {
+			row := of[n.Func]
+			if calls[row] == nil {
+				calls[row] = new([2]uint64)
+			}
+			calls[row][side] += counts[i]
+		}
+	}
+	for i, row := range g.match.Functions(1) {
+		was, ok := g.renamed[similarity.Outermost(g.trees[1].Funcs[i].Name)]
+		_, last := similarity.Package(was)
+		_, now := similarity.Package(similarity.Outermost(g.trees[1].Funcs[i].Name))
+		if c := calls[row]; ok && last != now && c != nil && c[0] != c[1] {
+			rows[row] = true
+		}
+	}
+	return rows
 }
 
 // numRows returns how many rows of functions there are, with row 0.

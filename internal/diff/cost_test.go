@@ -162,6 +162,43 @@ func TestNewTests(t *testing.T) {
 	}
 }
 
+// TestGuessedNames compares programs in which functions have other names, or one has gone and another one is new, as
+// far as anybody can tell by who calls them, and what they call.
+func TestGuessedNames(t *testing.T) {
+	const leaf, others = "", "os.Read, os.Write, os.Stat"
+	for _, c := range []struct{ first, run, other, want string }{
+		{leaf, "main.other", leaf, ""},
+		{others, "main.other", others, ""},
+		{others, "main.other", others + ", os.Sync 100", "main.other → os.Sync 0→100"},
+		{leaf, "main.other 2000", leaf, ""}, // another one, perhaps of code of main.run
+		{others, "main.other 2000", others, "main.run → os.Read 3→6000"},
+	} {
+		program := func(run, name, body string) program {
+			p := program{"main.main": calls("main.run"), "main.run": calls("main.work 3000, " + run),
+				"main.work": calls("os.Read 2")}
+			if body != leaf {
+				p[name] = calls(body)
+			}
+			return p
+		}
+		base, new := program("main.first", "main.first", c.first), program(c.run, "main.other", c.other)
+		d := compare(t, base.side("base"), new.side("new"), Options{Renames: true})
+		results, err := d.Check(d.Gate(), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		have := ""
+		for _, i := range results[0].Over {
+			x := d.Over(results[0], i)
+			have += fmt.Sprintf("%s %d→%d", x.Name, x.Base, x.New)
+		}
+		if have != c.want {
+			t.Errorf("%s, which calls %s, for one that calls %s: have %q, want %q", c.run, c.other, c.first, have,
+				c.want)
+		}
+	}
+}
+
 // TestNamesLikeGo compares programs of modules whose paths begin as those of packages of Go do.
 func TestNamesLikeGo(t *testing.T) {
 	for _, pkg := range []string{"testing.example.com/app", "runtime.example.com/app", "example.com/app"} {

@@ -104,6 +104,8 @@ type group struct {
 	trees [2]*cct.Tree
 	match *similarity.Match
 	loose bool
+	// names in the new tree by which the base seems to have others
+	renamed map[string]string
 	// the sides are of different releases of Go
 	otherGo bool
 	types   []profile.Metric
@@ -196,7 +198,8 @@ func (d *Diff) addGroup(a, b *cct.Values, trees [2]similarity.Tree, how similari
 	}
 	// A baseline knows no call sites: then contexts are paths of functions.
 	g := &group{trees: [2]*cct.Tree{a.Tree, b.Tree}, loose: how.Loose,
-		otherGo: !slices.Equal(d.Sides[0].Go, d.Sides[1].Go), match: similarity.NewMatch(trees[0], trees[1], how)}
+		otherGo: !slices.Equal(d.Sides[0].Go, d.Sides[1].Go), match: similarity.NewMatch(trees[0], trees[1], how),
+		renamed: how.Renamed}
 	kept := [2][]bool{g.kept(0, o.Ignore), g.kept(1, o.Ignore)}
 	luck := func(side int, t profile.Metric) []bool {
 		if o.Chance {
