@@ -378,6 +378,36 @@ func TestNoChecksums(t *testing.T) {
 	}
 }
 
+// TestNoList has servers that answer a question for the list of a bucket with a success, and with no list, or not all
+// of one: each is an error, and no empty bucket. An empty one has a list.
+func TestNoList(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "x")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "x")
+	const xml, none = `<?xml version="1.0"?>`, "no bucket"
+	for text, want := range map[string]string{
+		"":                     none,
+		"{}":                   none,
+		"<html>Sign in</html>": none,
+		xml + "<Error><Code>InternalError</Code></Error>":                                          none,
+		xml + "<ListBucketResult><Name>b</Name><IsTruncated>true</IsTruncated></ListBucketResult>": "more pages",
+		xml + "<ListBucketResult><Name>b</Name></ListBucketResult>":                                "",
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			io.WriteString(w, text)
+		}))
+		b, err := bucket.Open(context.Background(), "s3://b?region=r&use_path_style=true&endpoint="+server.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := b.List(context.Background(), new(bucket.Query), func(err error) { t.Error(err) })
+		if len(list) > 0 || (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %d records, %v; want %q", text, len(list), err, want)
+		}
+		b.Close()
+		server.Close()
+	}
+}
+
 // TestOpen has URLs that mean nothing, and what may be a password in them, which no message has.
 func TestOpen(t *testing.T) {
 	for url, want := range map[string]string{

@@ -12,6 +12,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go/middleware"
 	"gocloud.dev/blob"
 
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/patience"
@@ -101,7 +104,7 @@ func (b *Bucket) List(ctx context.Context, q *Query, bad func(error)) (list []*M
 
 // keys returns the keys of the manifests that may be of records that a query selects.
 func (b *Bucket) keys(ctx context.Context, q *Query) (keys []string, err error) {
-	o := new(blob.ListOptions)
+	o := &blob.ListOptions{BeforeList: checkLists}
 	if q.Service != "" {
 		o.Prefix = escape(q.Service) + "/"
 	}
@@ -142,6 +145,34 @@ func (b *Bucket) readable(prefix string) error {
 		}
 		return nil
 	})
+}
+
+// checkLists makes the answers of S3 to questions for a list be checked. Its client takes any text for a list, without
+// what it does not find in it: so an error that comes as a success, or a page of a proxy, would be an empty bucket, or
+// the end of what is there.
+func checkLists(as func(any) bool) error {
+	var options *[]func(*s3.Options)
+	if as(&options) {
+		*options = append(*options, s3.WithAPIOptions(func(stack *middleware.Stack) error {
+			return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("stemma-fleet: check lists", checkList),
+				middleware.After)
+		}))
+	}
+	return nil
+}
+
+func checkList(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
+	out middleware.InitializeOutput, metadata middleware.Metadata, err error) {
+	out, metadata, err = next.HandleInitialize(ctx, in)
+	list, ok := out.Result.(*s3.ListObjectsV2Output)
+	switch {
+	case err != nil || !ok:
+	case list.Name == nil && list.IsTruncated == nil && list.KeyCount == nil:
+		err = errors.New("what answers is no bucket: have no list of objects")
+	case aws.ToBool(list.IsTruncated) && aws.ToString(list.NextContinuationToken) == "":
+		err = errors.New("the list has more pages, and the answer does not name the next one")
+	}
+	return out, metadata, err
 }
 
 // next returns the next object of a list.
