@@ -82,6 +82,7 @@ type Diff struct {
 	Notes  []string // what a reader must know to judge the numbers
 
 	groups []*group
+	apart  error // why limits of calls and operations mean nothing; nil if they do
 }
 
 // A Value is one that both sides have.

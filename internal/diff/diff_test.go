@@ -635,6 +635,27 @@ func TestPartial(t *testing.T) {
 	}
 }
 
+// TestInlined checks limits where inlined calls were counted on one side only.
+func TestInlined(t *testing.T) {
+	for _, c := range []struct {
+		flag  string
+		force bool
+		limit string
+		ok    bool
+	}{{"inlined=on", false, "calls>0", true}, {"inlined=off", false, "calls>0", false},
+		{"inlined=off", false, "alloc_space>0", true}, {"inlined=off", true, "calls>0", true}} {
+		a, b := side(t, "base"), side(t, "new")
+		a.Flags, b.Flags = []string{"inlined=on"}, []string{c.flag}
+		limits, err := ParseLimits(c.limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := compare(t, a, b, Options{Force: c.force}).Check(limits, false); (err == nil) != c.ok {
+			t.Errorf("%+v: have %v", c, err)
+		}
+	}
+}
+
 // TestNegative checks limits on a record of a program that wanted numbers below 0 added to a metric of its own.
 func TestNegative(t *testing.T) {
 	s := side(t, "lossy")

@@ -218,6 +218,9 @@ func (d *Diff) check(l Limit) (Result, error) {
 		return Result{}, err
 	}
 	r := Result{Limit: l, Of: of}
+	if d.apart != nil && (of.PerCounter || of.Weighted) {
+		return r, d.apart
+	}
 	for _, side := range d.Sides {
 		if err := side.complete(of.Metric); err != nil {
 			return r, err

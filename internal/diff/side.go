@@ -101,6 +101,10 @@ func (d *Diff) checkSides(force bool) error {
 		d.Notes = append(d.Notes, what+": some differences are due to that")
 	}
 	d.notePrograms()
+	if a, b := base.counted(), new.counted(); a != b && a != "" && b != "" && !force {
+		d.apart = fmt.Errorf("%s was recorded with %s, and %s with %s: calls that are inlined count on one side only; "+
+			"record both with the same flags, or compare anyway with -force", base.Name, a, new.Name, b)
+	}
 	if !force && d.strangers() {
 		return fmt.Errorf("%s is of %s and %s of %s, which have no function of their own in common; name two records "+
 			"of one program, or compare anyway with -force",
@@ -127,6 +131,15 @@ func (d *Diff) notePrograms() {
 		d.Notes = append(d.Notes,
 			fmt.Sprintf("%s has no record of %s%s, as %s has", other.Name, list(only), more, s.Name))
 	}
+}
+
+// counted returns the flag that says whether inlined calls were counted, "" if there are none.
+func (s *Side) counted() string {
+	i := slices.IndexFunc(s.Flags, func(f string) bool { return strings.HasPrefix(f, "inlined=") })
+	if i < 0 {
+		return ""
+	}
+	return s.Flags[i]
 }
 
 // differ compares flags. Whether inlined calls were counted cannot be told of a program that
