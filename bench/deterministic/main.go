@@ -1,6 +1,7 @@
 // Deterministic runs programs of the benchmark many times beside busy loops, with
 // STEMMA_DETERMINISTIC=1, and says in how many runs the gate would have raised an alarm at
-// calls>0, which part of the calls lies in contexts that do not vary, and what the runs differed in;
+// calls>0, which part of the calls lies in contexts that do not vary, what the runs differed in, and whether a record
+// differs from the baseline that is made of it;
 // with -metric=ops it compares operations instead, with -clock the time of day is fixed as well.
 package main
 
@@ -30,6 +31,7 @@ func main() {
 	flag.BoolVar(&o.random, "random", false, "run the programs as they are, to compare")
 	flag.StringVar(&o.keep, "keep", "", "work in directory `DIR`, and leave what is there: programs and records")
 	flag.StringVar(&o.metric, "metric", "calls", "what is compared: calls, ops or alloc_objects")
+	flag.StringVar(&o.dir, "dir", "", "`directory` of programs, each a module; those of bench, if it is empty")
 	only := flag.String("program", "", "run these programs `A,B,C`; all, if it is empty")
 	flag.Parse()
 	o.only = lab.Names(*only)
@@ -46,6 +48,7 @@ type options struct {
 	random      bool
 	metric      string
 	keep        string
+	dir         string
 	only        []string
 }
 
@@ -55,7 +58,7 @@ func (o *options) run() error {
 		return err
 	}
 	defer l.Close()
-	chosen, err := l.Programs("", o.only)
+	chosen, err := l.Programs(o.dir, o.only)
 	if err != nil {
 		return err
 	}
@@ -65,8 +68,9 @@ func (o *options) run() error {
 	}
 	defer stop()
 	fmt.Printf("| program | runs | alarms | runs that differ | %s | calls in contexts that do not vary | "+
-		"first difference |\n", o.metric)
-	fmt.Println("| --- | --- | --- | --- | --- | --- | --- |")
+		"first difference | differs from its own baseline |\n", o.metric)
+	fmt.Println("| --- | --- | --- | --- | --- | --- | --- | --- |")
+	var wrong []string
 	for _, p := range chosen {
 		if o.work > 0 && p.Module {
 			p.Args = append(p.Args, fmt.Sprint("-n=", o.work))
@@ -75,8 +79,14 @@ func (o *options) run() error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.Name, err)
 		}
-		fmt.Printf("| %s | %d | %d | %d | %s | %s | %s |\n", p.Name, o.runs, r.alarms, r.differ, r.total, r.stable,
-			r.first)
+		fmt.Printf("| %s | %d | %d | %d | %s | %s | %s | %s |\n", p.Name, o.runs, r.alarms, r.differ, r.total, r.stable,
+			r.first, orNo(r.own))
+		if r.own != "" {
+			wrong = append(wrong, p.Name)
+		}
+	}
+	if len(wrong) > 0 {
+		return fmt.Errorf("%s: the record differs from its own baseline", strings.Join(wrong, ", "))
 	}
 	return nil
 }
@@ -93,6 +103,15 @@ func (o *options) open() (*lab.Lab, error) {
 type result struct {
 	alarms, differ       int
 	total, stable, first string
+	own                  string // in what a record differs from its own baseline
+}
+
+// orNo returns s, or no where that is empty.
+func orNo(s string) string {
+	if s == "" {
+		return "no"
+	}
+	return s
 }
 
 // repeat compares all runs of a program with one.
@@ -124,6 +143,9 @@ func (o *options) repeat(l *lab.Lab, p *program.Program) (r result, err error) {
 		if _, err := b.Run(bin, base); err != nil {
 			return r, err
 		}
+	}
+	if r.own, err = ownBaseline(b.Stemma, o.metric, base); err != nil {
+		return r, err
 	}
 	all := []string{base}
 	for n := range o.runs {
@@ -171,29 +193,78 @@ const alarm = 3
 // compare counts a run that differs, and one in which a context has more of the metric. It keeps the
 // largest difference of the first.
 func (r *result) compare(stemma, metric, base, out string) error {
-	cmd := exec.Command(stemma, "diff", "-metric", metric, "-by", "context", "-fail-over", metric+"/context>0", base,
-		out)
+	d, err := compareBy(stemma, metric, "context", base, out)
+	if err != nil {
+		return err
+	}
+	r.total = d.total
+	if d.more {
+		r.alarms++
+	}
+	if d.first != "" {
+		r.differ++
+		if r.first == "" {
+			r.first = d.first
+		}
+	}
+	return nil
+}
+
+// ownBaseline returns the first row in which a record differs from the baseline that is made of it, with contexts and
+// without.
+func ownBaseline(stemma, metric, record string) (first string, err error) {
+	for _, flags := range [][]string{{"-contexts"}, nil} {
+		text := record + ".baseline"
+		args := append(append([]string{"baseline"}, flags...), "-o", text, record)
+		if out, err := exec.Command(stemma, args...).CombinedOutput(); err != nil {
+			return "", fmt.Errorf("stemma baseline: %w\n%s", err, out)
+		}
+		by := "function"
+		if flags != nil {
+			by = "context"
+		}
+		d, err := compareBy(stemma, metric, by, text, record)
+		if err != nil {
+			return "", err
+		}
+		if d.more || d.first != "" {
+			return by + " " + d.first, nil
+		}
+		if err := os.Remove(text); err != nil {
+			return "", err
+		}
+	}
+	return "", nil
+}
+
+// A difference is what stemma diff says of two records.
+type difference struct {
+	total string
+	first string // the row of the largest difference; empty where there is none
+	more  bool   // a function, or a context, has more
+}
+
+// compareBy compares functions or contexts.
+func compareBy(stemma, metric, by, base, out string) (d difference, err error) {
+	cmd := exec.Command(stemma, "diff", "-metric", metric, "-by", by, "-fail-over", metric+"/"+by+">0", base, out)
 	text, err := cmd.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == alarm {
-		r.alarms++
+		d.more = true
 	} else if err != nil {
-		return fmt.Errorf("stemma diff: %w", err)
+		return d, fmt.Errorf("stemma diff: %w", err)
 	}
 	rows := false
 	for line := range bytes.Lines(text) {
 		line := strings.TrimSpace(string(line))
 		if total, ok := strings.CutPrefix(line, metric+": "); ok {
-			r.total, _, _ = strings.Cut(total, " ")
+			d.total, _, _ = strings.Cut(total, " ")
 		}
-		if rows && r.first == "" {
-			r.first = line
+		if rows && d.first == "" {
+			d.first = line
 		}
-		if strings.HasPrefix(line, "base ") && strings.HasSuffix(line, "context") {
+		if strings.HasPrefix(line, "base ") && strings.HasSuffix(line, by) {
 			rows = true
 		}
 	}
-	if rows {
-		r.differ++
-	}
-	return nil
+	return d, nil
 }

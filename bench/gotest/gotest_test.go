@@ -1,8 +1,11 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/stemma-go/stemma/bench/internal/suite"
 )
@@ -27,5 +30,44 @@ func TestParseCase(t *testing.T) {
 		if have := parseCase("", "", []byte(src)); !reflect.DeepEqual(have, want) {
 			t.Errorf("%q: have %+v, want %+v", src, have, want)
 		}
+	}
+}
+
+// TestCheck runs a stemma that prints what the real one would.
+func TestCheck(t *testing.T) {
+	const build = `build) while [ "$1" != -o ]; do shift; done; printf '#!/bin/sh\n' >$2; chmod +x $2;;`
+	for _, c := range []struct {
+		name, script string
+		want         suite.Check
+		ok           bool
+	}{
+		{"equal", build + ` verify) echo "checked 12 contexts, 0 mismatches";;`, suite.Check{Contexts: 12}, true},
+		{"different", build + ` verify) echo "checked 12 contexts, 3 mismatches"; exit 1;;`,
+			suite.Check{Contexts: 12, Mismatches: 3}, false},
+		{"no record", build + ` verify) echo "no record" >&2; exit 1;;`, suite.Check{}, false},
+		{"no build", `build) exit 1;;`, suite.Check{}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			tester := &tester{stemma: filepath.Join(dir, "stemma"), builds: builds[:1], timeout: time.Minute}
+			files := map[string]string{"stemma": "#!/bin/sh\ncase $1 in\n" + c.script + "\nesac\n",
+				"a.go": "// run\n\npackage main\n\nfunc main() {}\n"}
+			for name, text := range files {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			cases, err := findCases(dir)
+			if err != nil || len(cases) != 1 {
+				t.Fatalf("%d tests (%v), want 1", len(cases), err)
+			}
+			have := tester.check(cases[0], filepath.Join(dir, "work"))
+			if have[0].Check != c.want || (have[0].failed != "") != (c.want.Contexts == 0) {
+				t.Errorf("have %+v, want %+v", have, c.want)
+			}
+			if ok := reportChecks(cases, tester.builds, [][]checked{have}); ok != c.ok {
+				t.Errorf("ok %v, want %v", ok, c.ok)
+			}
+		})
 	}
 }

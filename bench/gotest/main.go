@@ -55,6 +55,7 @@ type options struct {
 	step    int
 	workers int
 	short   bool
+	check   bool // compare contexts with stack walks
 	timeout time.Duration
 	names   []string // of tests
 }
@@ -71,6 +72,8 @@ func main() {
 	flag.IntVar(&o.step, "step", 1, "every `N`-th file only")
 	flag.IntVar(&o.workers, "p", runtime.GOMAXPROCS(0), "`files` that are tried at once")
 	flag.BoolVar(&o.short, "short", false, "every fiftieth file, and tests of cgo with -short")
+	flag.BoolVar(&o.check, "verify", false,
+		"compare contexts with stack walks at each function entry, and samples with full stack walks")
 	flag.DurationVar(&o.timeout, "timeout", time.Minute, "longest `duration` of a program")
 	flag.Parse()
 	o.builds, o.names = strings.Split(*list, ","), flag.Args()
@@ -100,6 +103,9 @@ func (o options) run() (ok bool, err error) {
 	defer l.Close()
 	machine.Describe(l.Tree).Print()
 	ok = true
+	if o.check {
+		return o.verify(l)
+	}
 	if o.only != "cgo" {
 		if ok, err = o.files(l, known); err != nil {
 			return false, err
@@ -126,37 +132,45 @@ func (o options) testDir(tree machine.Tree) (string, error) {
 	return filepath.Abs(dir)
 }
 
-// files tries the tests in the directory.
-func (o options) files(l *lab.Lab, known suite.Exceptions) (ok bool, err error) {
-	dir, err := o.testDir(l.Tree)
+// choose returns the tests in the directory that are to be tried.
+func (o options) choose(tree machine.Tree) (chosen []*testCase, err error) {
+	dir, err := o.testDir(tree)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	cases, err := findCases(dir)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	var chosen []*testCase
 	for i, c := range cases {
 		if len(o.names) > 0 && slices.Contains(o.names, c.name) || len(o.names) == 0 && i%o.step == 0 {
 			chosen = append(chosen, c)
 		}
 	}
+	return chosen, nil
+}
+
+// tester returns what tries tests with the builds that were asked for.
+func (o options) tester(l *lab.Lab) *tester {
 	t := &tester{stemma: l.Stemma, timeout: o.timeout}
 	for _, b := range builds {
 		if slices.Contains(o.builds, b.name) {
 			t.builds = append(t.builds, b)
 		}
 	}
-	results := make([]*result, len(chosen))
+	return t
+}
+
+// each calls try for each test, in a directory that it makes and removes, several at once.
+func (o options) each(l *lab.Lab, chosen []*testCase, try func(i int, work string) (outcome string)) {
 	next := make(chan int)
 	var done sync.WaitGroup
 	for w := range o.workers {
 		done.Go(func() {
 			for i := range next {
-				results[i] = t.try(chosen[i], filepath.Join(l.Work, fmt.Sprint("worker", w)))
+				outcome := try(i, filepath.Join(l.Work, fmt.Sprint("worker", w)))
 				fmt.Fprintf(os.Stderr, "%s %d/%d %s: %s\n", time.Now().Format("15:04:05"), i+1, len(chosen),
-					chosen[i].name, results[i].outcome())
+					chosen[i].name, outcome)
 			}
 		})
 	}
@@ -165,6 +179,20 @@ func (o options) files(l *lab.Lab, known suite.Exceptions) (ok bool, err error) 
 	}
 	close(next)
 	done.Wait()
+}
+
+// files tries the tests in the directory.
+func (o options) files(l *lab.Lab, known suite.Exceptions) (ok bool, err error) {
+	chosen, err := o.choose(l.Tree)
+	if err != nil {
+		return false, err
+	}
+	t := o.tester(l)
+	results := make([]*result, len(chosen))
+	o.each(l, chosen, func(i int, work string) string {
+		results[i] = t.try(chosen[i], work)
+		return results[i].outcome()
+	})
 	return report(results, t.builds, known), nil
 }
 

@@ -75,12 +75,12 @@ func TestVerified(t *testing.T) {
 func TestCheckModule(t *testing.T) {
 	for _, c := range []struct {
 		script string
-		want   check
+		want   suite.Check
 		fails  bool
 	}{
-		{`[ $1 = test ] || echo "checked 12 contexts, 0 mismatches"`, check{12, 0}, false},
-		{`[ $1 = test ] && exit 1; echo "checked 12 contexts, 3 mismatches"; exit 1`, check{12, 3}, false},
-		{`echo "no record"; exit 1`, check{}, true},
+		{`[ $1 = test ] || echo "checked 12 contexts, 0 mismatches"`, suite.Check{Contexts: 12}, false},
+		{`[ $1 = test ] && exit 1; echo "checked 12 contexts, 3 mismatches"; exit 1`, suite.Check{Contexts: 12, Mismatches: 3}, false},
+		{`echo "no record"; exit 1`, suite.Check{}, true},
 	} {
 		dir := t.TempDir()
 		o := &options{stemma: filepath.Join(dir, "stemma")}

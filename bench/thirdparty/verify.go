@@ -1,18 +1,15 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 
 	"github.com/stemma-go/stemma/bench/internal/lab"
-	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/bench/internal/suite"
 )
 
 // How it works.
@@ -21,13 +18,10 @@ import (
 // engine says is the context, and beside it what the runtime's own stack walk finds. Whether the tests
 // pass is not the question here: what walks stacks all the time changes what they measure.
 
-// A check is what was compared in the tests of one module.
-type check struct{ contexts, mismatches uint64 }
-
 // verify compares the contexts of the modules with stack walks, for each engine. It reports whether all are the
 // same, and there are some.
 func (o *options) verify(modules []*module, work string) (ok bool, err error) {
-	total := make(map[string]check)
+	total := make(map[string]suite.Check)
 	ok = true
 	for i, m := range modules {
 		dir := filepath.Join(work, fmt.Sprint("module", i), m.path)
@@ -36,29 +30,28 @@ func (o *options) verify(modules []*module, work string) (ok bool, err error) {
 		}
 		for _, engine := range o.engines {
 			c, err := o.checkModule(m, engine, dir, filepath.Join(work, fmt.Sprint("out", i, engine)))
-			fmt.Printf("%-7s %-45s %10d contexts, %d mismatches", engine, m.name()+"@"+m.version, c.contexts,
-				c.mismatches)
+			fmt.Printf("%-7s %-45s %10d contexts, %d mismatches", engine, m.name()+"@"+m.version, c.Contexts,
+				c.Mismatches)
 			if err != nil {
 				fmt.Printf(": %v", err)
 			}
 			fmt.Println()
-			ok = ok && err == nil && c.mismatches == 0
-			sum := total[engine]
-			total[engine] = check{sum.contexts + c.contexts, sum.mismatches + c.mismatches}
+			ok = ok && err == nil && c.Mismatches == 0
+			total[engine] = total[engine].Plus(c)
 		}
 	}
-	var all check
+	var all suite.Check
 	for _, engine := range o.engines {
 		c := total[engine]
-		fmt.Printf("%-7s %-45s %10d contexts, %d mismatches\n", engine, "all", c.contexts, c.mismatches)
-		all = check{all.contexts + c.contexts, all.mismatches + c.mismatches}
+		fmt.Printf("%-7s %-45s %10d contexts, %d mismatches\n", engine, "all", c.Contexts, c.Mismatches)
+		all = all.Plus(c)
 	}
-	fmt.Printf("checked %d contexts, %d mismatches\n", all.contexts, all.mismatches)
+	fmt.Printf("checked %d contexts, %d mismatches\n", all.Contexts, all.Mismatches)
 	return ok, nil
 }
 
 // checkModule runs the tests of a module with an engine, with records in out, and compares.
-func (o *options) checkModule(m *module, engine, dir, out string) (c check, err error) {
+func (o *options) checkModule(m *module, engine, dir, out string) (c suite.Check, err error) {
 	if err := os.MkdirAll(out, 0o700); err != nil {
 		return c, err
 	}
@@ -77,61 +70,17 @@ func (o *options) checkModule(m *module, engine, dir, out string) (c check, err 
 	cmd.Env = slices.Concat(os.Environ(), []string{"GOFLAGS=-mod=mod", "GOWORK=off", "STEMMA_OUT=" + out}, m.env)
 	text, ran := cmd.CombinedOutput()
 	if engine == "sample" {
-		c, err = comparedSamples(out)
+		c, err = suite.CompareSamples(out)
 	} else {
-		c, err = o.compared(out)
+		c, err = suite.Compare(o.stemma, out)
 	}
-	if err == nil && c.contexts == 0 {
+	if err == nil && c.Contexts == 0 {
 		err = errors.New("nothing was compared")
 	}
 	if err != nil && ran != nil {
 		err = fmt.Errorf("%w; the tests: %w\n%s", err, ran, text[max(0, len(text)-2000):])
 	}
 	return c, err
-}
-
-// verifyResult is the first line that stemma verify prints.
-var verifyResult = regexp.MustCompile(`(?m)^checked (\d+) contexts?, (\d+) mismatch(?:es)?$`)
-
-// compared lets stemma verify compare what checkers have left in out. That it exits 1 where
-// contexts differ is a result, and the first of them are printed.
-func (o *options) compared(out string) (c check, err error) {
-	text, err := exec.Command(o.stemma, "verify", "-live", "-v", "-show=3", out).Output()
-	m := verifyResult.FindSubmatch(text)
-	if m == nil {
-		return c, fmt.Errorf("stemma verify: no result (%w)", err)
-	}
-	for i, n := range []*uint64{&c.contexts, &c.mismatches} {
-		if *n, err = strconv.ParseUint(string(m[i+1]), 10, 64); err != nil {
-			return check{}, err
-		}
-	}
-	if c.mismatches > 0 {
-		fmt.Printf("%s\n", bytes.TrimSpace(text))
-	}
-	return c, nil
-}
-
-// comparedSamples adds up what the programs that have left records in out say of their own samples: an entry
-// whose frame had gone unnoticed counts as a trace that differs as well.
-func comparedSamples(out string) (c check, err error) {
-	dirs, err := filepath.Glob(filepath.Join(out, "*.*-*"))
-	if err != nil {
-		return c, err
-	}
-	for _, dir := range dirs {
-		r, err := record.Open(os.DirFS(dir))
-		if err != nil {
-			return c, fmt.Errorf("%s: %w", dir, err)
-		}
-		for _, proc := range r.Processes {
-			if s := proc.Sampling; s != nil {
-				c.contexts += s.Stat("checked")
-				c.mismatches += s.Stat("mismatches") + s.Stat("dead")
-			}
-		}
-	}
-	return c, nil
 }
 
 // verified returns the modules that are marked, each for what the others do not have, or those that were named.
