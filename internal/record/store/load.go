@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 
 	"github.com/stemma-go/stemma/internal/base"
@@ -193,6 +194,8 @@ func LoadRepeats(paths []string) (*Records, *record.Record, error) {
 	if err != nil {
 		return all, nil, err
 	}
+	slices.Sort(all.Partial)
+	all.Partial = slices.Compact(all.Partial)
 	rec := &record.Record{Profile: p}
 	all.Profiles = []*record.Record{rec}
 	return all, rec, nil
@@ -207,5 +210,6 @@ func (r *Records) readRun(path string) (*profile.Profile, error) {
 		return nil, In(path, err)
 	}
 	r.Sources = append(r.Sources, run.Sources...)
+	r.Partial = append(r.Partial, run.Partial...)
 	return p.Profile, nil
 }

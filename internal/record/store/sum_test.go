@@ -150,4 +150,14 @@ func TestPartial(t *testing.T) {
 			t.Errorf("%q: have %v, %v, want %s", c.paths, r.Partial, err, c.want)
 		}
 	}
+	both := t.TempDir() // one repeat of two, and it lacks something
+	for i, path := range []string{with, without} {
+		if err := os.Rename(path, filepath.Join(both, fmt.Sprintf("shapes.%d-0a1b2c", i+1))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, _, err := LoadRepeats([]string{both, write(4, true)})
+	if err != nil || fmt.Sprint(r.Partial) != "[alloc_objects alloc_space]" {
+		t.Errorf("repeats: have %v, %v, want both metrics of allocations", r.Partial, err)
+	}
 }

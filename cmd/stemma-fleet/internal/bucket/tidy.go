@@ -2,6 +2,7 @@ package bucket
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -39,6 +40,9 @@ func (b *Bucket) Tidy(ctx context.Context, host string) (removed int, err error)
 				removed += tidy(root, path.Join(dir, run.Name()))
 			}
 		}
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", b.dir, err)
 	}
 	return removed, err
 }

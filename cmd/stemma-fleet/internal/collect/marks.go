@@ -33,7 +33,9 @@ func openMarks(path string, create bool) (*safefile.Dir, error) {
 	}
 }
 
-// own returns an error unless a directory is this user's, and no other may write to it.
+// own returns an error unless a directory is this user's, and not everybody may write to it. A group may: a volume of
+// Kubernetes with an fsGroup gives all that is on it to the group with each mount, and the agent makes its directories
+// without that right.
 func own(d *safefile.Dir) error {
 	info, err := d.Stat(".")
 	switch uid, _ := d.Owner(); {
@@ -42,9 +44,9 @@ func own(d *safefile.Dir) error {
 	case !d.IsOwn():
 		return fmt.Errorf("%s: it belongs to user %d, who may have marked what was never collected; remove it, or run "+
 			"the agent as that user", d.Path, uid)
-	case info.Mode()&0o022 != 0:
-		return fmt.Errorf("%s: others may write to it, and mark what was never collected; remove it, or take that "+
-			"right from them", d.Path)
+	case info.Mode()&0o002 != 0:
+		return fmt.Errorf("%s: everybody may write to it, and mark what was never collected; remove it, or take "+
+			"that right from others", d.Path)
 	}
 	return nil
 }

@@ -132,3 +132,27 @@ func TestMarksOfOthers(t *testing.T) {
 		}
 	}
 }
+
+// TestMarksOfGroup has marks where a group may write, as on a volume that belongs to one. They hold.
+func TestMarksOfGroup(t *testing.T) {
+	out, b := t.TempDir(), new(buckettest.Memory)
+	path := filepath.Join(out, "a.1-0a1b2c")
+	write(t, path, 1)
+	a, _ := agent(b, out, nil)
+	if err := a.Once(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	mark := a.to[0].markPath(path)
+	for _, dir := range []string{filepath.Dir(filepath.Dir(mark)), filepath.Dir(mark)} {
+		if err := os.Chmod(dir, 0o770); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text, err := readMark(mark); err != nil || len(text) == 0 {
+		t.Errorf("the mark is %q, %v", text, err)
+	}
+	again, log := agent(b, out, nil)
+	if err := again.Once(context.Background()); err != nil || strings.Contains(log.String(), marksDir) {
+		t.Errorf("%v\n%s", err, log)
+	}
+}
