@@ -515,6 +515,7 @@ func stemmaLast() {
 	stemmaWaitEnd()
 	stemmaExistingEnd()
 	if stemmaRotate.on {
+		stemmaRotate.hurry.Store(true)
 		lock(&stemmaRotate.lock)
 		stemmaRotateNow()
 	}

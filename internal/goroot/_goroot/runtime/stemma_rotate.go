@@ -3,11 +3,12 @@
 //
 // It is done by a thread without a P, like sysmon: it may not allocate, have write barriers or wait for goroutines, and
 // it runs on its g0. It reads counters while others count, so nobody stops and nobody waits, but for who makes a new
-// node while it looks how many there are.
+// node while it looks how many there are, and for a CPU (Rest).
 
 package runtime
 
 import (
+	"internal/runtime/atomic"
 	"internal/runtime/stemma/layout"
 	"internal/runtime/stemma/memory"
 	"internal/runtime/stemma/tree"
@@ -26,6 +27,9 @@ var stemmaRotate struct {
 	files stemmaSegmentFiles
 	said  bool
 	text  stemmaLineText
+
+	rested int64       // nanotime at which the thread last slept
+	hurry  atomic.Bool // the program ends, and waits for lock
 }
 
 // stemmaRotateInit makes ready what rotation needs, if it is asked for. It runs in schedinit, when the tree is there.
@@ -152,6 +156,7 @@ func stemmaRecordSize() uint64 {
 func stemmaRotateNow() {
 	r := &stemmaRotate
 	now := nanotime()
+	r.rested = now
 	r.due, r.grown = now+r.Every, stemmaRecordSize()
 	end := tree.End{Wall: stemmaWall(), Now: now}
 	lock(&stemma.lock)
@@ -237,6 +242,21 @@ func stemmaSegmentPath(buf *[len(stemma.dir) + 24]byte, segment uint64) uintptr 
 	}
 	buf[n+digits] = 0
 	return uintptr(unsafe.Pointer(buf))
+}
+
+// Rest implements tree.SegmentFiles. The thread has as much CPU as it takes, since it is one of the program's: where all
+// CPUs are busy, a goroutine waits for it. So it sleeps after each 200 µs, about as long, and no goroutine waits longer
+// than that. Only when the program ends nobody but that waits.
+//
+//go:nowritebarrierrec
+func (f *stemmaSegmentFiles) Rest() {
+	const work, rest = 200e3, 200 // nanoseconds, microseconds
+	r := &stemmaRotate
+	if nanotime()-r.rested < work || r.hurry.Load() {
+		return
+	}
+	usleep(rest)
+	r.rested = nanotime()
 }
 
 // Memory implements tree.SegmentFiles.
@@ -359,8 +379,11 @@ func (f *stemmaSegmentFiles) Done(complete bool) {
 			f.Remove(f.segment)
 		}
 	}
-	if f.mem != 0 {
-		munmap(unsafe.Pointer(f.mem), f.size)
+	for f.size > 0 {
+		part := min(f.size, 1<<20)
+		munmap(unsafe.Pointer(f.mem), part)
+		f.mem, f.size = f.mem+part, f.size-part
+		f.Rest()
 	}
 }
 

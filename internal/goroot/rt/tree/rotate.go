@@ -27,6 +27,8 @@ type SegmentFiles interface {
 	Commit() uintptr
 	// Remove removes a segment, and reports whether it was complete. After an error something of it is left.
 	Remove(segment uint64) (was bool, errno uintptr)
+	// Rest is called after each piece of the work, and may sleep: who makes a segment takes no CPU for long.
+	Rest()
 	// Done gives back the memory and, of a segment that is not complete, the files.
 	Done(complete bool)
 }
@@ -91,9 +93,9 @@ func (r *Rotator) Rotate(files SegmentFiles, end *End) (errno uintptr) {
 	before, after := r.Earlier[(r.segment-1)%2], r.Earlier[r.segment%2]
 	sums := (*layout.EarlierHeader)(after)
 	memory.StoreFirst64(&sums.Segment, 0)
-	clear(unsafe.Slice((*uint64)(unsafe.Add(after, layout.HeaderSize)), (end.Used-layout.HeaderSize)/8))
-	for _, shard := range end.Shards {
-		AddShard(after, unsafe.Add(unsafe.Pointer(nil), shard), end.Used)
+	for from := uint64(layout.HeaderSize); from < end.Used; from += piece {
+		addShards(after, end.Shards, uintptr(from), uintptr(min(from+piece, end.Used)))
+		files.Rest()
 	}
 	sums.Ended = end.Wall
 	r.losing = r.Record.Header().Lost
@@ -102,7 +104,7 @@ func (r *Rotator) Rotate(files SegmentFiles, end *End) (errno uintptr) {
 	errno = NoMemory
 	if places := files.Memory(PlacesSize(end.Used)); places != nil {
 		errno = r.write(files, end,
-			&Segment{Tree: r.Tree, Before: before, After: after, Used: end.Used, Places: places})
+			&Segment{Tree: r.Tree, Before: before, After: after, Used: end.Used, Places: places, Files: files})
 	}
 	files.Done(errno == 0)
 	h := r.Record.Header()
@@ -161,8 +163,13 @@ func (r *Rotator) write(files SegmentFiles, end *End, s *Segment) (errno uintptr
 	if errno = files.Create(r.segment); errno != 0 {
 		return errno
 	}
-	if errno = files.Write(SegmentFuncs, r.Record.Funcs(), end.Funcs); errno != 0 {
-		return errno
+	const most = 1 << 18 // bytes that are written at once
+	for from := uint64(0); from == 0 || from < end.Funcs; from += most {
+		funcs := unsafe.Add(r.Record.Funcs(), from)
+		if errno = files.Write(SegmentFuncs, funcs, min(end.Funcs-from, most)); errno != 0 {
+			return errno
+		}
+		files.Rest()
 	}
 	buf := unsafe.Slice((*byte)(r.Buffer), SinkSize)
 	for _, file := range [...]SegmentFile{SegmentShard, SegmentTree} {
@@ -170,9 +177,15 @@ func (r *Rotator) write(files SegmentFiles, end *End, s *Segment) (errno uintptr
 		if file == SegmentTree && !r.header((*layout.Header)(r.Buffer), end, size) {
 			return LostHeader
 		}
-		for from, n := uint32(0), layout.HeaderSize; n > 0; {
-			if errno = files.Write(file, r.Buffer, uint64(n)); errno != 0 {
+		for from, n := uint32(0), layout.HeaderSize; ; files.Rest() {
+			if n > 0 {
+				errno = files.Write(file, r.Buffer, uint64(n))
+			}
+			if errno != 0 {
 				return errno
+			}
+			if from >= uint32(end.Used) {
+				break
 			}
 			from, n = s.Fill(from, buf, file == SegmentShard)
 		}

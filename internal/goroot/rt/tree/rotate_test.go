@@ -25,6 +25,8 @@ type disk struct {
 	ops      int
 	snapshot func()
 	held     map[uint64]bool // segments that cannot be removed
+	rests    int
+	longest  uint64 // Write
 }
 
 var segmentFileNames = [...]string{"funcs", "shard.0", "tree.new"}
@@ -61,6 +63,7 @@ func (d *disk) errno() uintptr {
 }
 
 func (d *disk) Write(file SegmentFile, p unsafe.Pointer, n uint64) uintptr {
+	d.longest = max(d.longest, n)
 	name := segmentDir(d.making) + segmentFileNames[file]
 	d.files[name] = append(d.files[name], unsafe.Slice((*byte)(p), n)...)
 	return d.errno()
@@ -86,6 +89,8 @@ func (d *disk) Remove(n uint64) (bool, uintptr) {
 	d.op()
 	return was, 0
 }
+
+func (d *disk) Rest() { d.rests++ }
 
 func (d *disk) Done(complete bool) {
 	if !complete {
@@ -457,10 +462,27 @@ func TestUnfinishedFiles(t *testing.T) {
 	}
 }
 
-// BenchmarkRotate ends a segment of a tree with about 100,000 contexts, all of which have counted.
-func BenchmarkRotate(b *testing.B) {
-	x := newRotated(b, "1h")
-	var nodes []uint32
+// TestRests ends a segment of many contexts, which five loops look at: sums, the two of Plan, and Fill for each of two
+// files. Each of them is to rest after each piece, and no file may be written in one.
+func TestRests(t *testing.T) {
+	x := newRotated(t, "1h")
+	for _, n := range x.manyNodes() {
+		x.shards[0][n/8]++
+	}
+	if errno := x.rotate(); errno != 0 {
+		t.Fatal(errno)
+	}
+	pieces := int(x.tree.Used() / piece)
+	if pieces < 10 || x.disk.rests < 5*(pieces-1) {
+		t.Errorf("%d rests in %d pieces of the tree, want five each", x.disk.rests, pieces)
+	}
+	if x.disk.longest > 1<<18 {
+		t.Errorf("wrote %d bytes at once, want 256 KiB at most", x.disk.longest)
+	}
+}
+
+// manyNodes makes about 100,000 contexts.
+func (x *rotated) manyNodes() (nodes []uint32) {
 	for range 320 {
 		x.function(2)
 	}
@@ -472,6 +494,13 @@ func BenchmarkRotate(b *testing.B) {
 			nodes = append(nodes, x.enter(g))
 		}
 	}
+	return nodes
+}
+
+// BenchmarkRotate ends a segment of a tree with about 100,000 contexts, all of which have counted.
+func BenchmarkRotate(b *testing.B) {
+	x := newRotated(b, "1h")
+	nodes := x.manyNodes()
 	for b.Loop() {
 		for _, n := range nodes {
 			x.shards[0][n/8]++

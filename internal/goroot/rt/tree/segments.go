@@ -17,12 +17,18 @@ import (
 // What is read here may be on a page that was lost. An object begins where the bitmap says, which is in no file. A node
 // without its function or its parent is left out, with all below it; the header counts the page.
 
-// AddShard adds the counters of a shard to sums, of the tree up to offset used. Both have the shape of a shard. Ps
-// count meanwhile; each counter is read once.
-func AddShard(sums, shard unsafe.Pointer, used uint64) {
-	for off := uintptr(layout.HeaderSize); off < uintptr(used); off += layout.CounterSize {
-		if n := memory.Load64((*uint64)(unsafe.Add(shard, off))); n != 0 {
-			*(*uint64)(unsafe.Add(sums, off)) += n
+// piece is how many bytes of a tree are looked at between two rests: some 10 to 50 µs of work.
+const piece = 1 << 15
+
+// addShards makes sums those of the shards, which are addresses, for the part of a tree from one offset to another. All
+// have the shape of a shard. Ps count meanwhile; each counter is read once.
+func addShards(sums unsafe.Pointer, shards []uintptr, from, to uintptr) {
+	clear(unsafe.Slice((*uint64)(unsafe.Add(sums, from)), (to-from)/layout.CounterSize))
+	for _, shard := range shards {
+		for off := from; off < to; off += layout.CounterSize {
+			if n := memory.Load64((*uint64)(unsafe.Add(unsafe.Pointer(nil), shard+off))); n != 0 {
+				*(*uint64)(unsafe.Add(sums, off)) += n
+			}
 		}
 	}
 }
@@ -34,6 +40,7 @@ type Segment struct {
 	Before, After unsafe.Pointer // sums over all shards, of the shape of a shard
 	Used          uint64         // of the tree, at the end
 	Places        unsafe.Pointer // zeroed memory of PlacesSize: the new offset of the node that begins at each 8 bytes
+	Files         SegmentFiles   // whose Rest is called
 
 	size uint32 // of the segment's tree
 }
@@ -48,7 +55,12 @@ const wanted = 1
 func (s *Segment) Plan() (size uint32) {
 	*s.place(RootNode) = wanted
 	end := uint32(s.Used)
+	rested := end
 	for end > RootNode { // from the end, since parents lie before their children
+		if rested-end >= piece {
+			s.Files.Rest()
+			rested = end
+		}
 		off := s.Tree.Owner(end - 8)
 		if off >= end {
 			break
@@ -59,7 +71,12 @@ func (s *Segment) Plan() (size uint32) {
 		end = off
 	}
 	s.size = layout.HeaderSize
+	rested = RootNode
 	for off := uint32(RootNode); off < uint32(s.Used); {
+		if off-rested >= piece {
+			s.Files.Rest()
+			rested = off
+		}
 		next := s.next(off)
 		if *s.place(off) != 0 {
 			up, ok := s.parent(off)
@@ -121,11 +138,13 @@ func (s *Segment) next(off uint32) uint32 {
 	return end
 }
 
-// Fill writes nodes to buf, from the one that was at offset from on, as many as fit: or, with counters, what these have
-// counted. It returns the offset to go on with, and the bytes written. buf is as long as any node; at the end of the
-// tree nothing is written.
+// Fill writes nodes to buf, from the one that was at offset from on, of a piece of the tree, as many as fit: or, with
+// counters, what these have counted. It returns the offset to go on with, which is Used at the end, and the bytes
+// written. buf is as long as any node.
 func (s *Segment) Fill(from uint32, buf []byte, counters bool) (next uint32, n int) {
-	for off := max(from, RootNode); off < uint32(s.Used); {
+	from = max(from, RootNode)
+	off := from
+	for off < uint32(s.Used) && off-from < piece {
 		end := s.next(off)
 		if *s.place(off) == 0 {
 			off = end
@@ -152,7 +171,7 @@ func (s *Segment) Fill(from uint32, buf []byte, counters bool) (next uint32, n i
 		n += size
 		off = end
 	}
-	return uint32(s.Used), n
+	return off, n
 }
 
 // A Rotation says when a segment ends, and which are kept.
