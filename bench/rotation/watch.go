@@ -90,10 +90,7 @@ func (o *options) watch() error {
 func (w *watched) start(l *lab.Lab, fleet string) error {
 	w.dir = filepath.Join(l.Work, w.name)
 	exe := filepath.Join(l.Work, "service."+w.name)
-	flags := []string{"-engine=" + w.name}
-	if w.name != "dacce" { // which has no such bound
-		flags = append(flags, "-nodes="+nodes)
-	}
+	flags := []string{"-engine=" + w.name, "-nodes=" + nodes}
 	if w.rotates {
 		flags = append(flags, "-recursion=full")
 	}
@@ -303,7 +300,12 @@ func (w *watched) decode(l *lab.Lab) error {
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, said.String())
 	}
-	fmt.Printf("\n%s: %d lines with IDs, %d decoded as far as [main]. %s\n", w.name, bytes.Count(log, []byte("\n")),
-		bytes.Count(text, []byte("[main]")), strings.TrimSpace(said.String()))
+	lines, whole, cut := bytes.Count(log, []byte("\n")), bytes.Count(text, []byte("[main]")),
+		bytes.Count(text, []byte("[truncated: there was no room for more contexts]"))
+	fmt.Printf("\n%s: %d lines with IDs, %d decoded as far as [main], %d cut for want of room. %s\n", w.name, lines,
+		whole, cut, strings.TrimSpace(said.String()))
+	if whole+cut != lines {
+		return errors.New("IDs are not decoded")
+	}
 	return nil
 }

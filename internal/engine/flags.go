@@ -270,7 +270,7 @@ var Flags = []*Flag{
 	{
 		Name: "nodes", In: func(o *Options) any { return &o.Nodes },
 		Help: "record at most `N` contexts, by default about four million; calls in further ones are counted " +
-			"by function",
+			"by function; of context IDs, by default 16 million or more, with further ones cut at their outer end",
 		Runtime: func(o *Options) []string { return words("nodes", nonzero(o.Nodes)) },
 	},
 }

@@ -85,7 +85,10 @@ func newLucce(t testing.TB, budget uint64, shift uint) *Lucce {
 	l.rec.Init(ptr(l.head), ptr(known), ptr(l.funcs), layout.ContextsSize, lucceFuncs)
 	l.rec.Describe(Run, 1, 1, "go1.26.0", "/go", nil)
 	l.contexts.Init(&l.rec, ptr(l.head), ptr(l.node), ptr(pcs), ptr(arena), Text, shift)
-	l.Init(&l.contexts, ptr(l.log), budget, shift)
+	l.Init(&l.contexts, ptr(l.log), shift)
+	if budget != 0 {
+		l.LimitInterned(budget)
+	}
 	return l
 }
 

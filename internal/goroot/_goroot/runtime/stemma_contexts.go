@@ -105,8 +105,12 @@ func stemmaContextsInit() {
 
 func stemmaHereNothing() (hi, lo, run uint64) { return 0, 0, 0 }
 
-// stemmaLimitStacks bounds the memory of ccStacks if a variable is set.
-func stemmaLimitStacks() {
+// stemmaLimitContexts bounds how many contexts are recorded if the build has a limit, and the memory of ccStacks if a
+// variable is set.
+func stemmaLimitContexts() {
+	if n, ok := stemmaParse(stemmaOption("nodes")); ok && n > 0 {
+		stemma.contexts.LimitInterned(uint64(n))
+	}
 	if n, ok := stemmaNumber("STEMMA_CCSTACK_SIZE"); ok {
 		stemma.contexts.LimitStacks(n)
 	}

@@ -16,7 +16,7 @@ const stemmaNoWord = uintptr(layout.KeyUnknown << layout.WordKey)
 // stemmaDacceInit makes stemma.dacce an encoder on top of stemma.contexts.
 func stemmaDacceInit(shift uint) {
 	stemma.dacce.Init(&stemma.contexts, stemmaFileSpan(layout.FileEpochs, ids.EpochsSize>>shift), shift)
-	stemmaLimitStacks()
+	stemmaLimitContexts()
 	forced, _ := stemmaNumber("STEMMA_REENCODE_US")
 	stemma.encode.pace.Init(int64(forced) * 1000)
 }

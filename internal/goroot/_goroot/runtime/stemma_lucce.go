@@ -27,9 +27,8 @@ var (
 
 // stemmaLucceInit makes stemma.lucce an encoder on top of stemma.contexts.
 func stemmaLucceInit(shift uint) {
-	nodes, _ := stemmaParse(stemmaOption("nodes"))
-	stemma.lucce.Init(&stemma.contexts, stemmaFileSpan(layout.FileLog, ids.LogSize>>shift), uint64(nodes), shift)
-	stemmaLimitStacks()
+	stemma.lucce.Init(&stemma.contexts, stemmaFileSpan(layout.FileLog, ids.LogSize>>shift), shift)
+	stemmaLimitContexts()
 	stemmaEdges, stemmaSteps = stemma.lucce.Tables()
 	stemmaVoid = uintptr(unsafe.Pointer(&stemmaNoCell))
 	stemmaAPIs.here = stemmaLucceHere

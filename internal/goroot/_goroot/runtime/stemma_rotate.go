@@ -244,9 +244,8 @@ func stemmaSegmentPath(buf *[len(stemma.dir) + 24]byte, segment uint64) uintptr 
 	return uintptr(unsafe.Pointer(buf))
 }
 
-// Rest implements tree.SegmentFiles. The thread has as much CPU as it takes, since it is one of the program's: where all
-// CPUs are busy, a goroutine waits for it. So it sleeps after each 200 µs, about as long, and no goroutine waits longer
-// than that. Only when the program ends nobody but that waits.
+// Rest implements tree.SegmentFiles. Where all CPUs are busy, the thread takes one from a goroutine. So it sleeps after
+// each 200 µs of work, for about as long. When the program ends it does not, since the end waits for it.
 //
 //go:nowritebarrierrec
 func (f *stemmaSegmentFiles) Rest() {

@@ -854,16 +854,6 @@ func (m *computer) files() fstest.MapFS {
 	for name, n := range used {
 		fsys[name] = &fstest.MapFile{Data: m.mem[name][:n], Mode: 0o644}
 	}
-	if m.c.Header().Truncated != 0 && m.c.MaxInterned() < layout.InternedBytes/layout.InternedSize {
-		// With less room than readers know of, the last node is an ordinary one.
-		nodes := uint64(m.c.MaxInterned())
-		raw.Update(head[layout.HeaderSize:], func(h *layout.ContextsHeader) { h.NodesUsed = nodes })
-		all := make([]byte, nodes*layout.InternedSize)
-		copy(all, fsys["nodes"].Data)
-		raw.Update(all[len(all)-layout.InternedSize:],
-			func(n *layout.Interned) { n.Kind, n.Place = layout.InternCut, layout.CutInterned })
-		fsys["nodes"].Data = all
-	}
 	fsys["cce"].Data = head
 	return fsys
 }
@@ -1098,11 +1088,11 @@ var limited = []struct {
 	shows   func(*layout.ContextsHeader) uint64
 	prepare func(*computer)
 }{
-	{"ids", leftOut, func(m *computer) { m.c.Limit(16, 0, 0, 0) }},
-	{"rare", leftOut, func(m *computer) { m.c.Limit(0, 2, 0, 0) }},
+	{"ids", leftOut, func(m *computer) { m.c.Limit(16, 0, 0) }},
+	{"rare", leftOut, func(m *computer) { m.c.Limit(0, 2, 0) }},
 	{"keys", func(h *layout.ContextsHeader) uint64 { return h.Dacce.Back },
-		func(m *computer) { m.c.Limit(0, 0, 2, 0) }},
-	{"nodes", truncated, func(m *computer) { m.limits = true; m.c.Limit(0, 0, 0, 30) }},
+		func(m *computer) { m.c.Limit(0, 0, 2) }},
+	{"nodes", truncated, func(m *computer) { m.limits = true; m.c.LimitInterned(30) }},
 	{"memory", truncated, func(m *computer) { m.limits = true; m.c.Exhaust(1 << 12) }},
 	{"stacks", truncated, func(m *computer) { m.limits = true; m.c.LimitStacks(1 << 12) }},
 	{"functions", truncated, func(m *computer) { m.limits = true; m.c.LimitFuncs(6) }},
@@ -1153,7 +1143,7 @@ func TestEncodeDeep(t *testing.T) {
 	level.NeedMore(t)
 	m := newComputer(t, 1)
 	defer m.close()
-	m.c.Limit(2, 0, 0, 0)
+	m.c.Limit(2, 0, 0)
 	f := m.function(2)
 	f.calls[0].targets, f.calls[1].dynamic = []*function{f}, true
 	f.emit()
@@ -1280,7 +1270,7 @@ func TestEncodeForgets(t *testing.T) {
 func TestEncodePrice(t *testing.T) {
 	m := newComputer(t, 1)
 	defer m.close()
-	m.c.Limit(300, 0, 0, 0)
+	m.c.Limit(300, 0, 0)
 	m.calm = 1 << 40
 	const doubled, hot, target = 8, 9, 10 // functions: those before double the contexts
 	for i := range target + 1 {

@@ -18,8 +18,8 @@ func NewDacce(head, known, funcs, epochs, nodes, pcs, mem []byte, text uint64) (
 }
 
 // Limit makes the encoder's limits smaller: of ids, of ids from which on rare edges
-// are left out, of keys and of nodes. 0 leaves a limit alone.
-func (c *Dacce) Limit(ids, soft uint64, keys, nodes uint32) {
+// are left out, and of keys. 0 leaves a limit alone.
+func (c *Dacce) Limit(ids, soft uint64, keys uint32) {
 	set := func(p *uint64, v uint64) {
 		if v != 0 {
 			*p = v
@@ -29,9 +29,6 @@ func (c *Dacce) Limit(ids, soft uint64, keys, nodes uint32) {
 	set(&c.plan.softNum, soft)
 	if keys != 0 {
 		c.plan.numKeys = keys
-	}
-	if nodes != 0 {
-		c.maxNum = nodes
 	}
 }
 
@@ -43,9 +40,6 @@ func (c *Dacce) LimitSites(n uint32) { c.max.sites = n }
 func (c *Dacce) Exhaust(n uintptr) {
 	c.mem.Limit(uint64(n))
 }
-
-// MaxNodes returns the number of nodes that there is room for.
-func (c *Dacce) MaxInterned() uint32 { return c.maxNum }
 
 // PlanSlowly is Plan, and lets others run between its parts.
 func (c *Dacce) PlanSlowly(others func()) {

@@ -45,7 +45,6 @@ type Lucce struct {
 	rowMem   memory.Span // of rows
 	edges    table       // steps by cell and callee
 	entries  table       // interned entries by contents
-	budget   uint32
 	logEnded bool
 }
 
@@ -71,18 +70,16 @@ const (
 	sharedMod  = 1<<layout.StepShift + 1
 	LogEntries = LogSize / layout.LogEntrySize
 
-	// LucceInterned is the default budget of interned entries.
+	// LucceInterned is how many entries are interned at most, unless LimitInterned says otherwise.
 	LucceInterned = 1 << 24
 )
 
 // Init makes l an encoder on top of c, which is initialised, with a log, of
-// LogSize>>shift zero bytes. At most budget entries are interned, or LucceInterned if it is 0.
-func (l *Lucce) Init(c *Contexts, log unsafe.Pointer, budget uint64, shift uint) {
+// LogSize>>shift zero bytes.
+func (l *Lucce) Init(c *Contexts, log unsafe.Pointer, shift uint) {
 	c.rec.Header().Flags |= layout.HdrFlagLucce
-	if budget == 0 {
-		budget = LucceInterned
-	}
-	*l = Lucce{Contexts: c, log: memory.NewSpan(log, LogSize>>shift), budget: uint32(min(budget, uint64(c.maxNum)-1))}
+	c.LimitInterned(LucceInterned)
+	*l = Lucce{Contexts: c, log: memory.NewSpan(log, LogSize>>shift)}
 	l.steps = tableOf[layout.Step](&c.mem, &l.stepMem, scaled(maxSteps, shift))
 	l.rows = tableOf[row](&c.mem, &l.rowMem, c.max.funcs)
 	needs(&l.stepMem, l.steps, 1)

@@ -303,7 +303,7 @@ func (c *Dacce) internAt(parent, id, epoch, kind uint32, place, target uint64) u
 		}
 	}
 	i := uint32(c.internedUsed)
-	if i >= c.maxNum-1 || !c.internedRoom(i) {
+	if i >= c.budget || !c.internedRoom(i) {
 		return c.Cut()
 	}
 	c.addInterned(&n)

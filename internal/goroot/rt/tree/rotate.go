@@ -27,7 +27,7 @@ type SegmentFiles interface {
 	Commit() uintptr
 	// Remove removes a segment, and reports whether it was complete. After an error something of it is left.
 	Remove(segment uint64) (was bool, errno uintptr)
-	// Rest is called after each piece of the work, and may sleep: who makes a segment takes no CPU for long.
+	// Rest is called after each piece of the work, and may sleep: ending a segment keeps no CPU for long.
 	Rest()
 	// Done gives back the memory and, of a segment that is not complete, the files.
 	Done(complete bool)

@@ -17,7 +17,7 @@ import (
 // What is read here may be on a page that was lost. An object begins where the bitmap says, which is in no file. A node
 // without its function or its parent is left out, with all below it; the header counts the page.
 
-// piece is how many bytes of a tree are looked at between two rests: some 10 to 50 µs of work.
+// piece is how many bytes of a tree are looked at between two rests: about 10 to 50 µs of work.
 const piece = 1 << 15
 
 // addShards makes sums those of the shards, which are addresses, for the part of a tree from one offset to another. All
