@@ -1,13 +1,16 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 
+	"github.com/stemma-go/stemma/internal/humanize"
 	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/profile"
@@ -92,6 +95,34 @@ func (s *sum) partialOf(kept []profile.Part) (list []string) {
 	return slices.Sorted(maps.Keys(with))
 }
 
+// noteOf returns which of the records is to say that not all have the same metrics, and what. It is the same one in
+// whatever order they come. There is none, -1, if all have the same.
+func (s *sum) noteOf(kept []profile.Part) (lacking int, note string) {
+	lacking, others := -1, -1
+	var first profile.Process
+	for _, k := range kept {
+		has := s.summands[k.Index].metrics
+		if len(has) == 0 || !slices.ContainsFunc(s.partial, func(m string) bool { return !slices.Contains(has, m) }) {
+			continue
+		}
+		others++
+		p := k.Processes[0]
+		if lacking < 0 || cmp.Or(p.Start.Compare(first.Start), cmp.Compare(p.Run, first.Run)) < 0 {
+			lacking, first = k.Index, p
+		}
+	}
+	if lacking < 0 {
+		return lacking, ""
+	}
+	missing := slices.DeleteFunc(slices.Clone(s.partial),
+		func(m string) bool { return slices.Contains(s.summands[lacking].metrics, m) })
+	note = "has no " + strings.Join(missing, " and no ")
+	if others > 0 {
+		note += ", and " + humanize.Plural(others, "other lacks", "others lack") + " some of it"
+	}
+	return lacking, note + "; sums of that are too low"
+}
+
 // of returns the sum.
 func (s *sum) of() (*record.Record, error) {
 	switch {
@@ -105,6 +136,7 @@ func (s *sum) of() (*record.Record, error) {
 		return nil, err
 	}
 	s.partial = s.partialOf(kept)
+	lacking, note := s.noteOf(kept)
 	var done atomic.Int64
 	count := func() (int64, int64) { return done.Load(), int64(len(kept)) }
 	defer progress.Step("adding up "+strconv.Itoa(len(kept))+" records", "records", count)()
@@ -117,6 +149,11 @@ func (s *sum) of() (*record.Record, error) {
 			}
 			p := *rec.Profile
 			p.Processes = k.Processes // with notes of what was left out
+			if k.Index == lacking {
+				first := k.Processes[0]
+				first.Notes = append(slices.Clip(first.Notes), note)
+				p.Processes = append([]profile.Process{first}, k.Processes[1:]...)
+			}
 			if done.Add(1); !yield(&p, nil) {
 				return
 			}

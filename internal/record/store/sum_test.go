@@ -137,17 +137,31 @@ func TestPartial(t *testing.T) {
 	for _, c := range []struct {
 		paths []string
 		want  string
+		note  string
 	}{
-		{[]string{with}, "[]"},
-		{[]string{without, write(3, false)}, "[]"},
-		{[]string{with, write(3, true)}, "[]"},
-		{[]string{with, write(1, false)}, "[]"},
-		{[]string{with, without}, "[alloc_objects alloc_space]"},
-		{[]string{without, write(3, false), with}, "[alloc_objects alloc_space]"},
+		{[]string{with}, "[]", ""},
+		{[]string{without, write(3, false)}, "[]", ""},
+		{[]string{with, write(3, true)}, "[]", ""},
+		{[]string{with, write(1, false)}, "[]", ""},
+		{[]string{with, without}, "[alloc_objects alloc_space]",
+			"2 has no alloc_objects and no alloc_space; sums of that are too low"},
+		{[]string{write(3, false), without, with}, "[alloc_objects alloc_space]",
+			"2 has no alloc_objects and no alloc_space, and 1 other lacks some of it; sums of that are too low"},
 	} {
-		r, _, err := LoadSum(c.paths)
+		r, p, err := LoadSum(c.paths)
 		if err != nil || fmt.Sprint(r.Partial) != c.want {
 			t.Errorf("%q: have %v, %v, want %s", c.paths, r.Partial, err, c.want)
+		}
+		notes := ""
+		for _, process := range p.Processes {
+			for _, note := range process.Notes {
+				if strings.HasPrefix(note, "has no ") {
+					notes += fmt.Sprint(process.Run, " ", note)
+				}
+			}
+		}
+		if notes != c.note {
+			t.Errorf("%q: have note %q, want %q", c.paths, notes, c.note)
 		}
 	}
 	both := t.TempDir() // one repeat of two, and it lacks something
