@@ -36,6 +36,7 @@ type setKey struct {
 type value struct {
 	profile.Metric
 	expand func() (*cct.Tree, [2][]uint64) // the tree, and by side the counts of its nodes
+	varies [2]uint64                       // of the base and of the record: what is not compared, as it varies
 }
 
 // The sides of a dataset. Without a base it has only one.
@@ -72,11 +73,13 @@ func newModel(data *Data, o *Options, w *work) (*model, error) {
 			return nil, err
 		}
 		for _, v := range m.diff.Values {
-			m.values = append(m.values, value{v.Metric, func() (*cct.Tree, [2][]uint64) {
+			expand := func() (*cct.Tree, [2][]uint64) {
 				t, counts := m.diff.Union(v)
 				counts[0], counts[1] = counts[1], counts[0]
 				return t, counts
-			}})
+			}
+			varies := [2]uint64{v.Chance[0] + v.Varying[0], v.Chance[1] + v.Varying[1]}
+			m.values = append(m.values, value{v.Metric, expand, varies})
 		}
 	default:
 		m.addValues(cct.ValuesOf(data.Record.Profile, false))
@@ -95,7 +98,7 @@ func newModel(data *Data, o *Options, w *work) (*model, error) {
 func (m *model) addValues(list *cct.Values) {
 	for i, t := range list.Types {
 		expand := func() (*cct.Tree, [2][]uint64) { return list.Tree, [2][]uint64{list.Counts[i], nil} }
-		m.values = append(m.values, value{t, expand})
+		m.values = append(m.values, value{Metric: t, expand: expand})
 	}
 }
 
@@ -222,6 +225,8 @@ type valueInfo struct {
 	Name  string `json:"name"`
 	Unit  string `json:"unit"`
 	About string `json:"about"`
+
+	Varies *[2]uint64 `json:"varies,omitempty"` // of the base and of the record: what is not compared
 }
 
 func (m *model) info(failed error) infoAnswer {
@@ -230,7 +235,11 @@ func (m *model) info(failed error) infoAnswer {
 		Records: cutAll(d.Records), Programs: cutAll(d.Programs), Warnings: cutAll(d.Warnings),
 		Running: d.Running, IDs: m.o.Decode != nil, Epochs: d.Record.IDs != nil, Values: []valueInfo{}}
 	for _, v := range m.values {
-		a.Values = append(a.Values, valueInfo{profile.Printable(v.Name), v.Unit, profile.Printable(v.About)})
+		info := valueInfo{Name: profile.Printable(v.Name), Unit: v.Unit, About: profile.Printable(v.About)}
+		if v.varies != ([2]uint64{}) {
+			info.Varies = &v.varies
+		}
+		a.Values = append(a.Values, info)
 	}
 	if m.diff != nil {
 		a.Base = cut(d.Base.Name)

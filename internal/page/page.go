@@ -115,7 +115,11 @@ func (v *View) answers() (map[string]json.RawMessage, error) {
 		a.ask("functions", one("metric", name), rows)
 		for _, key := range v.first(name) {
 			for _, kind := range []string{kindCallers, kindCallees} {
-				a.ask("flame", Args{"metric": {name}, "kind": {kind}, "func": {key}}, bounds(fileSides))
+				args := Args{"metric": {name}, "kind": {kind}, "func": {key}}
+				if info.Base != "" {
+					args["gone"] = []string{"1"}
+				}
+				a.ask("flame", args, bounds(fileSides))
 			}
 			a.ask("source", Args{"metric": {name}, "func": {key}}, nil)
 		}

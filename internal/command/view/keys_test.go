@@ -202,6 +202,10 @@ const unclear = `(() => {
 	const e = document.activeElement, s = getComputedStyle(e), wide = parseFloat(s.outlineWidth);
 	const out = wide + parseFloat(s.outlineOffset), r = e.getBoundingClientRect();
 	if (s.outlineStyle === 'none' || !(wide >= 2)) return 'no outline';
+	for (const head of e.querySelectorAll('thead, th')) {
+		const over = getComputedStyle(head).position === 'sticky' && head.getBoundingClientRect().top < r.top - out + wide - 0.5;
+		if (over) return 'what stays at the top covers the outline';
+	}
 	for (let up = e.parentElement; up; up = up.parentElement) {
 		if (getComputedStyle(up).overflowX === 'visible') continue;
 		const clip = up.getBoundingClientRect();

@@ -195,9 +195,8 @@ func visit(t *testing.T, p *browser.Page, link string) {
 	must(t, p.Eval(fmt.Sprintf("page.state = Object.fromEntries(new URLSearchParams(%q)), page.show()", link), nil))
 }
 
-// contrasts lists texts of the page that are hard to read: their contrast with what is behind them, by the formula of
-// WCAG, is below 4.5. Of a canvas it is that of the colours that boxes may have.
-const contrasts = `(() => {
+// contrastFunctions makes the page have contrast(a, b), that of two colours by the formula of WCAG.
+const contrastFunctions = `(() => {
 	const c = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
 	const rgb = colour => {
 		c.clearRect(0, 0, 1, 1);
@@ -213,6 +212,13 @@ const contrasts = `(() => {
 		const [x, y] = [light(a), light(b)].sort((a, b) => b - a);
 		return (x + 0.05) / (y + 0.05);
 	};
+	Object.assign(window, { rgb, contrast });
+})()`
+
+// contrasts lists texts of the page that are hard to read: their contrast with what is behind them, by the formula of
+// WCAG, is below 4.5. Of a canvas it is that of the colours that boxes may have.
+const contrasts = contrastFunctions + `, (() => {
+	const c = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
 	const behind = e => {
 		for (; e; e = e.parentElement) {
 			const { backgroundColor: b } = getComputedStyle(e);

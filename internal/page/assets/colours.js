@@ -31,7 +31,7 @@ export function colours(box, fn, dark) {
 // compared returns the colours of what has changed.
 export function compared(now, was, dark) {
   if (!was && now) return dark ? ['#6a4fa3', '#fff'] : ['#c9b3f0', '#1d1433'];
-  if (!now && was) return dark ? ['#3b4450', '#d3dae2'] : ['#d9dee5', '#333d4a'];
+  if (!now && was) return dark ? ['#8a95a5', '#0d1117'] : ['#66717f', '#fff'];
   const part = Math.max(-1, Math.min(1, Math.log2((now || 1) / (was || 1))));
   const strength = Math.round(Math.abs(part) * 100) / 100, hue = part > 0 ? 8 : 214;
   if (!strength) return dark ? ['#303844', '#e3e8ef'] : ['#e9ecf0', '#1d2430'];

@@ -1,16 +1,16 @@
 // The views that are plots.
 import { $, make } from './dom.js';
 import { ask } from './ask.js';
-import { go, orderOf, page, selected, metricName } from './state.js';
-import { changed, counted, plural, share, wanted } from './words.js';
+import { go, goneOf, orderOf, page, selected, metricName } from './state.js';
+import { changed, counted, plural, share, variesText, wanted } from './words.js';
 import { Plot } from './plot.js';
 import { showFound } from './search.js';
 
 // load asks for what a plot draws, and draws it unless something else is on screen by then.
 async function load(plot, args, mine) {
-  const { state, info, again } = page;
+  const { state, again } = page;
   plot.skip = +args.skip || 0;
-  const own = { metric: metricName(), gone: info.base && state.gone, q: state.q, ...selected(), ...args };
+  const own = { metric: metricName(), gone: goneOf(), q: state.q, ...selected(), ...args };
   const answer = await ask('flame', own, { px: Math.max(200, plot.el.clientWidth), least: 2, limit: 5000 }, again);
   if (mine === page.shown) plot.set(answer);
   return answer;
@@ -39,7 +39,7 @@ function crumbs(answer, zoom, skip) {
   });
   $('crumbs').replaceChildren(...names, skip ? ` without the ${plural(skip, 'widest callee')}` : '',
     answer.missing ? ' · what the link points to is not in this record' : '',
-    info.base ? ` · base ${info.base}` : '');
+    info.base ? ` · base ${info.base}${variesText()}` : '');
   showWarnings(); // it leaves the path less room
   $('crumbs').scrollLeft = $('crumbs').scrollWidth;
   const last = $('crumbs').querySelector('button:last-of-type');

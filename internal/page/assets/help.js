@@ -1,7 +1,7 @@
 // What keys and colours mean.
 import { $, make } from './dom.js';
 import { compared, foundColours } from './colours.js';
-import { isDark, page, viewOf } from './state.js';
+import { goneOf, isDark, isPlot, page, viewOf } from './state.js';
 
 const keys = [
   ['1 … 8', 'views'], ['Tab', 'to the plot, the table, and what is above'],
@@ -31,17 +31,18 @@ function swatch(text, ...list) {
   return make('span', { class: 'swatch' }, ...patches, text);
 }
 
-// showLegend says what the colours of a plot mean.
+// showLegend says what the colours of a view mean.
 export function showLegend() {
-  const { state, info } = page, dark = isDark();
-  const plot = ['flame', 'icicle', 'sandwich', 'goroutines'].includes(viewOf(state));
-  $('legend').hidden = !plot;
+  const { state, info } = page, dark = isDark(), view = viewOf(state);
+  const source = view === 'source', plot = isPlot(view);
+  $('legend').hidden = !plot && !source;
+  if (source) $('legend').replaceChildren(swatch('bar: compared with the largest line', 'var(--heat)'));
   if (!plot) return;
   const of = (now, was) => compared(now, was, dark)[0];
   const hues = [12, 130, 220].map(hue => dark ? `hsl(${hue} 34% 27%)` : `hsl(${hue} 62% 80%)`);
   const list = info.base
     ? [swatch('fewer', of(1, 2), of(5, 7)), swatch('same', of(1, 1)), swatch('more', of(7, 5), of(2, 1)),
-      swatch('new', of(1, 0)), ...(state.gone ? [swatch('gone', of(0, 1))] : [])]
+      swatch('new', of(1, 0)), ...(goneOf() ? [swatch('gone', of(0, 1))] : [])]
     : [swatch('a colour for each package', ...hues)];
   list.push(swatch('rest: too small to draw', 'hatched'));
   if (state.q) list.push(swatch('found', foundColours[0]));

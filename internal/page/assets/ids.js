@@ -6,6 +6,8 @@ import { placeOf, plural, thousands } from './words.js';
 import { choose } from './copy.js';
 import { font } from './colours.js';
 
+const grouped = text => /^\d+$/.test(text) ? thousands(+text) : text;
+
 export async function showTimeline(mine) {
   if (!page.info.epochs) {
     throw new Error('A timeline shows how an encoding of contexts changed. ' +
@@ -18,11 +20,12 @@ export async function showTimeline(mine) {
     make('th', { class: 'name' }, ''));
   const table = make('table', {}, make('thead', {}, head), make('tbody', {}, ...a.points.map(epochRow)));
   const box = make('div', { class: 'scroll', tabindex: 0 },
-    make('p', { class: 'note' }, a.stats.map(s => `${s.name} ${s.value}`).join(' · ')), canvas,
+    make('p', { class: 'note' }, a.stats.map(s => `${s.name} ${grouped(s.value)}`).join(' · ')), canvas,
     a.points.length ? table : make('p', { class: 'note' }, 'This encoding never changes: it has no epochs.'));
+  choose('');
   place('timeline', box);
   $('crumbs').replaceChildren(`${plural(a.all, 'epoch')}, drawn as ${plural(a.points.length, 'point')}`);
-  drawPoints(canvas, a.points, Math.max(200, box.clientWidth - 24));
+  new ResizeObserver(() => drawPoints(canvas, a.points, Math.max(200, box.clientWidth - 24))).observe(box);
   return box;
 }
 

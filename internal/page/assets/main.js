@@ -1,7 +1,8 @@
 // The page of stemma view. It draws what the server, or the file that it is in, has pruned.
 import { $, hideTip, make } from './dom.js';
 import { ask, Gone } from './ask.js';
-import { back, go, isDark, outside, page, readLink, selections, toFunction, turn, metricName, views } from './state.js';
+import { back, go, isDark, ofAll, outside, page, readLink, turn, viewOf } from './state.js';
+import { isPlot, metricName, selections, toFunction, views } from './state.js';
 import { exactly } from './names.js';
 import { choose, copy } from './copy.js';
 import { showFlame, showSandwich } from './flame.js';
@@ -32,6 +33,8 @@ async function draw(focus) {
     }
     const el = await (drawers[state.view] || showFlame)(mine);
     for (const p of page.plots) p.later();
+    // A plot says what is selected in it; other views leave nothing there of a plot before them.
+    if (el && focus && !isPlot(viewOf(state))) $('status').textContent = info.programs[0] || '';
     if (el && focus && mine === page.shown && free()) el.focus({ preventScroll: true });
   } catch (err) {
     if (mine !== page.shown || err instanceof Gone) return; // what is on screen stays; the banner says why
@@ -41,6 +44,7 @@ async function draw(focus) {
     $('crumbs').replaceChildren(); // what was zoomed to or chosen before is not on screen
     $('legend').hidden = true;
     choose('');
+    $('status').textContent = '';
     showFound([]);
   } finally {
     requestAnimationFrame(() => { window.painted ||= performance.now(); }); // behind the plots' own
@@ -56,6 +60,7 @@ function frame() {
   }
   $('metric').value = metricName();
   if (document.activeElement !== $('search')) $('search').value = state.q || '';
+  $('gone').hidden = !page.info.base || !ofAll(viewOf(state));
   $('gone').setAttribute('aria-pressed', String(!!state.gone));
   document.documentElement.classList.toggle('dark', isDark());
   if (!page.again) $('found').hidden = $('warnings').hidden = true;
@@ -68,7 +73,7 @@ const free = () => !['INPUT', 'SELECT'].includes(document.activeElement.tagName)
 
 const toggles = {
   t: () => go({ theme: isDark() ? 'light' : 'dark' }, true),
-  g: () => page.info.base && go({ gone: page.state.gone ? '' : '1' }),
+  g: () => !$('gone').hidden && go({ gone: page.state.gone ? '' : '1' }),
   l: () => page.info.running && follow(!following()),
   v: nextValue,
   '/': () => { $('search').focus(); $('search').select(); },
@@ -138,7 +143,6 @@ function title() {
   $('metric').hidden = !info.values.length;
   $('tabs').append(...views.flatMap(([view, label], i) => view === 'timeline' && !info.epochs ? []
     : [make('button', { 'data-view': view, title: `key ${i + 1}`, onclick: () => turn(view) }, label)]));
-  $('gone').hidden = !info.base;
   $('follow').hidden = !info.running;
   $('status').textContent = info.programs[0] || '';
 }

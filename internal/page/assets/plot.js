@@ -52,8 +52,8 @@ export class Plot {
     if (!page.again || first) this.below = 0;
     this.resize();
     if (!this.up) this.el.scrollTop = page.again && !first ? above : 0;
-    if (document.activeElement === this.canvas && !page.again) this.say();
     if (page.again) this.sayAgain();
+    else if (this.speaks()) this.say();
     this.later();
   }
 
@@ -210,6 +210,12 @@ export class Plot {
       choose(this.answer.funcs[s.box.fn].name, this.stack(s));
     }
     this.later();
+  }
+
+  // speaks reports whether the last line is about this plot: of two, about that which has the focus, or else the lower.
+  speaks() {
+    const focused = page.plots.find(p => p.canvas === document.activeElement);
+    return this === (focused || page.plots[page.plots.length - 1]);
   }
 
   // sayAgain brings what the footer says of a box up to date. It is not read aloud each time.

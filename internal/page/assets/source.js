@@ -2,7 +2,7 @@
 import { $, make, place } from './dom.js';
 import { ask } from './ask.js';
 import { page, selected, toFunction, unitOf, metricName } from './state.js';
-import { amount, counted, plural } from './words.js';
+import { amount, changed, counted, plural } from './words.js';
 import { choose } from './copy.js';
 import { firstFunction } from './flame.js';
 import { changeCell } from './table.js';
@@ -37,6 +37,7 @@ export async function showSource(mine) {
     ...(info.base ? [make('th', {}, 'change')] : []), make('th', { class: 'line' }, 'line'),
     make('th', { class: 'code' }));
   const note = make('p', { class: 'note' }, `${f.name} ${at} · own ${counted(f.self)}, total ${counted(f.total)}`,
+    info.base ? ` · ${changed(f.total, f.baseTotal || 0)}` : '',
     a.why ? ` · no text: ${a.why}` : '');
   const table = make('table', { class: 'source' }, make('thead', {}, head), make('tbody', {}, ...rows));
   const box = make('div', { class: 'scroll', tabindex: 0 }, note, table);

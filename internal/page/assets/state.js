@@ -63,6 +63,14 @@ export const selections = ['focus', 'ignore', 'hide'];
 // selected returns the selection, as arguments of a question.
 export const selected = () => Object.fromEntries(selections.map(k => [k, page.state[k]]));
 
+// ofAll are the views of all contexts. There it can be chosen whether what only the base has is drawn; the callers and
+// callees of a function always have it: those of one that is gone are nothing else.
+export const ofAll = view => ['flame', 'icicle', 'goroutines'].includes(view);
+export const goneOf = () => page.info.base && (page.state.gone || !ofAll(viewOf(page.state))) && '1';
+
+// isPlot reports whether a view draws boxes.
+export const isPlot = view => ofAll(view) || view === 'sandwich';
+
 export const orderOf = () => page.state.sort || (page.info.base ? 'change' : 'self');
 
 export function isDark() {

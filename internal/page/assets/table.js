@@ -1,8 +1,8 @@
 // The table of functions, and that of the callers and callees of one.
 import { $, make, place } from './dom.js';
 import { ask, embedded } from './ask.js';
-import { go, orderOf, page, selected, toFunction, unitOf, metricName } from './state.js';
-import { amount, changed, counted, plural, share, thousands, wanted } from './words.js';
+import { go, goneOf, orderOf, page, selected, toFunction, unitOf, metricName } from './state.js';
+import { amount, changed, counted, plural, share, thousands, variesText, wanted } from './words.js';
 import { firstFunction } from './flame.js';
 import { showFound } from './search.js';
 import { choose } from './copy.js';
@@ -68,9 +68,11 @@ export async function showFunctions(mine) {
   const rows = new Rows(args, a), table = make('table', { class: 'long' }, make('thead', {}, head), rows.body);
   // Nothing is more than all.
   sized(table, Math.max(a.whole, a.wholeBase || 0), apartTable);
+  if (!again) choose(''); // a row that gets the focus is chosen
   place('functions ' + new URLSearchParams(args), make('div', { class: 'scroll' }, table));
   const order = args.sort === 'self' ? unitOf().name : args.sort;
-  $('crumbs').replaceChildren(`${plural(a.all.functions, 'function')} · ${counted(a.all.self)} · sorted by ${order}`);
+  $('crumbs').replaceChildren(
+    `${plural(a.all.functions, 'function')} · ${counted(a.all.self)} · sorted by ${order}${variesText()}`);
   showFound([], a);
   return rows.body.querySelector('button');
 }
@@ -88,7 +90,7 @@ class Rows {
     page.listed = 0;
     this.add(answer);
     if (answer.matched.functions) return;
-    this.body.append(make('tr', {}, make('td', { class: 'name', colspan: 8 }, nothing(args.q))));
+    this.body.append(make('tr', {}, make('td', { class: 'name', colspan: page.info.base ? 8 : 6 }, nothing(args.q))));
   }
 
   add(a) {
@@ -142,7 +144,8 @@ function neighbours(a) {
 // showPeek shows the direct callers and callees of a function with their numbers.
 export async function showPeek(mine) {
   const { state, info, again } = page, func = state.func ||= await firstFunction();
-  const args = { metric: metricName(), func, ...selected() }, bounds = { px: 20000, least: 0, limit: 5000 };
+  const args = { metric: metricName(), func, gone: goneOf(), ...selected() };
+  const bounds = { px: 20000, least: 0, limit: 5000 };
   const load = kind => ask('flame', { ...args, kind }, bounds, again);
   const [up, down] = await Promise.all([load('callers'), load('callees')]);
   if (mine !== page.shown) return undefined;

@@ -40,4 +40,10 @@ export const quoted = q => q.length > 2 && q.startsWith('/') && q.endsWith('/') 
 // wanted says which functions a search finds.
 export const wanted = q => q === quoted(q) ? `matches ${q}` : `has ${quoted(q)} in its name`;
 
+// variesText says how much is not compared because it varies from run to run: what Go does by chance.
+export function variesText() {
+  const [was, now] = unitOf().varies || [0, 0], inBase = was ? `, ${amount(was)} in the base` : '';
+  return was || now ? ` · not compared, as it varies from run to run: ${counted(now)}${inBase}` : '';
+}
+
 export const baseText = n => page.info.base ? ` (${amount(n || 0)} in the base)` : '';
