@@ -2,6 +2,7 @@ package cct
 
 import (
 	"maps"
+	"regexp"
 	"testing"
 
 	"github.com/stemma-go/stemma/profile"
@@ -58,5 +59,24 @@ func TestLabels(t *testing.T) {
 	}
 	if _, err := tree.By("label:"); err == nil {
 		t.Error("a label without a key is a grouping")
+	}
+}
+
+// TestMatchLabels has a function that sets two labels at once. The frame of the outer one counts nothing, and is found
+// anyway, with how often the inner one was set.
+func TestMatchLabels(t *testing.T) {
+	tree := &Tree{
+		Funcs: []Func{{Name: "[main]", Pseudo: true}, {Name: "main.serve"},
+			{Name: "[key=a]", Pseudo: true, Label: Label{"key", "a"}},
+			{Name: "[other=b]", Pseudo: true, Label: Label{"other", "b"}}},
+		Nodes: []Node{{}, {}, {Parent: 1, Func: 1, Count: 1}, {Parent: 2, Func: 2},
+			{Parent: 3, Func: 3, Count: 5}},
+		Sites: make([]Site, 1),
+		Type:  profile.Calls,
+	}
+	list := tree.Match(regexp.MustCompile(`^\[`))
+	if len(list) != 2 || list[1].Func != 2 || list[1].Calls != 0 || list[1].Total != 5 || len(list[1].Callees) != 1 ||
+		list[1].Callees[0].Calls != 5 {
+		t.Errorf("have %+v, want [other=b] with 5 of its own, and [key=a] with the 5 below it", list)
 	}
 }

@@ -72,6 +72,11 @@ func (t *Tree) Totals() Totals {
 // function that only leads to such contexts has a total and no calls; of pseudo-functions
 // only those with calls of their own are listed. Samples of waiting goroutines are those of their [Tree.Waiter].
 func (t *Tree) ByFunction() []FuncStat {
+	return slices.DeleteFunc(t.byFunction(), func(s FuncStat) bool { return s.Calls == 0 && t.Funcs[s.Func].Pseudo })
+}
+
+// byFunction returns the functions with calls of their own or below them, in the order of [Tree.ByFunction].
+func (t *Tree) byFunction() []FuncStat {
 	all := make([]FuncStat, len(t.Funcs))
 	lost, waits := t.Truncated(), t.waits()
 	for i, n := range t.Nodes {
@@ -87,9 +92,7 @@ func (t *Tree) ByFunction() []FuncStat {
 	for i, total := range t.InclusiveByFunction() {
 		all[i].Func, all[i].Total = uint32(i), total
 	}
-	all = slices.DeleteFunc(all, func(s FuncStat) bool {
-		return s.Calls == 0 && (s.Total == 0 || t.Funcs[s.Func].Pseudo)
-	})
+	all = slices.DeleteFunc(all, func(s FuncStat) bool { return s.Calls == 0 && s.Total == 0 })
 	slices.SortFunc(all, func(a, b FuncStat) int {
 		return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(b.Total, a.Total),
 			cmp.Compare(t.Funcs[a.Func].Name, t.Funcs[b.Func].Name), cmp.Compare(a.Func, b.Func))
@@ -177,12 +180,14 @@ type Neighbours struct {
 }
 
 // Match returns those of [Tree.ByFunction] whose name matches re with their
-// callers and callees, most calls first.
+// callers and callees, most calls first. Frames of labels that only lead to others are among them:
+// if several labels are set at once, only the innermost one counts.
 func (t *Tree) Match(re Pattern) []Neighbours {
 	var list []Neighbours
 	place := make(map[uint32]int)
-	for _, s := range t.ByFunction() {
-		if re.MatchString(t.Funcs[s.Func].Name) {
+	for _, s := range t.byFunction() {
+		f := &t.Funcs[s.Func]
+		if (s.Calls > 0 || !f.Pseudo || f.Label.Value != "") && re.MatchString(f.Name) {
 			place[s.Func] = len(list)
 			list = append(list, Neighbours{FuncStat: s})
 		}
