@@ -147,12 +147,19 @@ func (r *Reading) nodesOf(later *Reading) func(i int) int {
 	return func(i int) int { return list[i] }
 }
 
+// byFunction returns a row for each function, to which what is counted belongs as in stemma report: memory to the one
+// that allocates, a wait to the one that waits.
 func byFunction(now *Reading, deltas []uint64, o Options) (rows []rankedRow) {
 	t := now.Tree
 	all := make([]rankedRow, len(t.Funcs))
-	for i, n := range t.Nodes[:len(now.Counts)] {
-		all[n.Func].Delta += deltas[i]
-		all[n.Func].Count += now.Counts[i]
+	for i, count := range now.Counts {
+		if count == 0 {
+			continue
+		}
+		_, function := t.Allocator(uint32(i))
+		r := &all[t.Nodes[function].Func]
+		r.Delta += deltas[i]
+		r.Count += count
 	}
 	match := o.matching(t)
 	for i, r := range all {

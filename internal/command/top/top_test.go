@@ -13,9 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/testing/recordtest"
+	"github.com/stemma-go/stemma/profile"
 )
 
 // A program is a live directory in the making: main calls f from one site, and g from another.
@@ -355,5 +357,25 @@ func TestEncoded(t *testing.T) {
 	got, err := NewReader(bare, "").Read()
 	if err != nil || !strings.Contains(got.Note, "build with -events=alloc") {
 		t.Errorf("a record without events: %v, %+v", err, got)
+	}
+}
+
+// TestOwners lists by function what a record has by type and by reason: memory belongs to the function that allocates
+// it, and a wait to the one that waits, as in stemma report.
+func TestOwners(t *testing.T) {
+	for inner, typ := range map[string]profile.Metric{"new(main.T)": profile.AllocSpace, "wait(select)": profile.Wait} {
+		now := &Reading{Counts: []uint64{0, 0, 0, 0, 7}, Tree: &cct.Tree{
+			Funcs: []cct.Func{{Name: "[main]", Pseudo: true}, {Name: "main.f"}, {Name: "runtime.inside"},
+				{Name: inner, Type: true}},
+			Nodes: []cct.Node{{}, {}, {Parent: 1, Func: 1}, {Parent: 2, Func: 2, Site: 1}, {Parent: 3, Func: 3}},
+			Sites: []cct.Site{{}, {Via: cct.ViaNative}},
+			Type:  typ,
+		}}
+		if have := text(Between(nil, now, Options{Rows: 9})); have != "main.f 0 7" {
+			t.Errorf("%s by function: %s, want main.f", typ.Name, have)
+		}
+		if have := Between(nil, now, Options{Rows: 9, Contexts: true}).Rows[0].Name; !strings.HasPrefix(have, inner) {
+			t.Errorf("%s by context: %s, want %s first", typ.Name, have, inner)
+		}
 	}
 }
