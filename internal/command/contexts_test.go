@@ -2,6 +2,8 @@ package command
 
 import (
 	"bytes"
+	"compress/gzip"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -303,4 +305,32 @@ func TestReportContexts(t *testing.T) {
 			t.Errorf("export: code %d, %s", code, errs)
 		}
 	})
+}
+
+// TestDecodeLogs gives decode logs where it wants a record, and logs as a rotation leaves them. Each error says what
+// decodes them.
+func TestDecodeLogs(t *testing.T) {
+	_, path, id, _ := recordtest.Shop(t)
+	t.Chdir(t.TempDir())
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	fmt.Fprintln(z, id)
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"srv.log": id + "\n", "srv.log.1.gz": packed.String()} {
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct{ stdin, arg, want string }{
+		{"", "srv.log", "srv.log is no record; to decode a log: stemma decode <srv.log\n"},
+		{"", "srv.log.1.gz", "to decode a log: zcat srv.log.1.gz | stemma decode\n"},
+		{packed.String(), path, "decompress it: zcat LOG | stemma decode\n"},
+	} {
+		if out, errs, code := mainOf(t, c.stdin, "decode", c.arg); code != base.ExitUsage || out != "" ||
+			!strings.HasSuffix(errs, c.want) {
+			t.Errorf("%s: code %d, %q, standard error %q, want %q", c.arg, code, out, errs, c.want)
+		}
+	}
 }

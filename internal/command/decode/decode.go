@@ -114,6 +114,9 @@ func never(path string) error {
 	case err != nil:
 		return nil // it may be made yet
 	case !place.Dir:
+		if err := notRecord(path); err != nil {
+			return err
+		}
 		if _, err := runOf(place); err != nil {
 			return store.In(path, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"regexp"
 
+	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/humanize"
 )
@@ -76,13 +77,13 @@ func readChunks(in io.Reader, done <-chan struct{}) (full <-chan textChunk, free
 	return chunks, empty
 }
 
-// Copy replaces what it finds in in. The error is that of reading or of writing.
+// Copy replaces what it finds in in. The error is that of reading or of writing, or that in is compressed.
 func (r *replacer) Copy(in io.Reader) error {
 	done := make(chan struct{})
 	defer close(done)
 	full, free := readChunks(in, done)
 	var kept []byte
-	for {
+	for first := true; ; first = false {
 		var c textChunk
 		select {
 		case c = <-full:
@@ -92,6 +93,9 @@ func (r *replacer) Copy(in io.Reader) error {
 				return err
 			}
 			c = <-full
+		}
+		if command := compressed(c.buf[ctxid.Len : ctxid.Len+c.n]); first && command != "" {
+			return base.Usagef("decode: the text is compressed; decompress it: %s LOG | stemma decode", command)
 		}
 		b := c.buf[ctxid.Len-len(kept) : ctxid.Len+c.n]
 		copy(b, kept)
