@@ -4,7 +4,7 @@ import "time"
 
 // Sampling is how a process was sampled.
 type Sampling struct {
-	Sampler  string // "stw", "sps" or "isps"
+	Sampler  string // "jvmti", "stw", "sps" or "isps"
 	Walk     string // "unwinder", "fp", "incremental" or "marker"
 	At       string // "signal": at any instruction; "prologue": in function prologues
 	Interval time.Duration
@@ -27,6 +27,10 @@ const (
 // PrologueBias is a note on every process that was sampled in function prologues.
 const PrologueBias = "samples are biased: they were taken in function prologues (-sample-at=prologue), so that time " +
 	"in loops, assembly, the runtime and system calls is charged to the function that is called next"
+
+// StopBias is a note on every process that was sampled where the world stops.
+const StopBias = "samples are biased: they were taken where goroutines stop (-sampler=jvmti), so that time " +
+	"in assembly and the runtime is charged to a caller or to the function that is called next"
 
 // Stat returns a counter of the sampler by its name, 0 if it has none.
 func (s *Sampling) Stat(name string) uint64 {

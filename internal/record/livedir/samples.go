@@ -134,8 +134,11 @@ func (l *Dir) sampleProcess(f *File, head *layout.SampleHeader) error {
 		s.At = profile.AtPrologue
 	}
 	proc := l.Process()
-	if s.At == profile.AtPrologue {
+	switch {
+	case s.At == profile.AtPrologue:
 		proc.Notes = append(proc.Notes, profile.PrologueBias)
+	case head.Sampler == layout.SamplerJVMTI:
+		proc.Notes = append(proc.Notes, profile.StopBias)
 	}
 	for i, name := range layout.StatNames {
 		n := head.Stats[i]

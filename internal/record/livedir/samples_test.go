@@ -295,3 +295,23 @@ func TestSamplesOfContexts(t *testing.T) {
 		t.Errorf("sampling: %+v", s)
 	}
 }
+
+// TestSampleBias reads samples that were taken late, in prologues or where the world stops: a report warns of them.
+func TestSampleBias(t *testing.T) {
+	for _, c := range []struct {
+		sampler uint8
+		flags   uint32
+		want    []string
+	}{
+		{layout.SamplerISPS, 0, nil},
+		{layout.SamplerISPS, layout.SmpFlagPrologue, []string{profile.PrologueBias}},
+		{layout.SamplerJVMTI, 0, []string{profile.StopBias}},
+	} {
+		var s sample.Samples
+		dir := newSampledDir(&s)
+		s.Configure(c.sampler, layout.WalkFP, 1e6, c.flags)
+		if have := readSampled(t, dir).Processes[0].Notes; !slices.Equal(have, c.want) {
+			t.Errorf("sampler %d, flags %#x: have %q, want %q", c.sampler, c.flags, have, c.want)
+		}
+	}
+}
