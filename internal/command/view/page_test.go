@@ -492,6 +492,9 @@ func TestSortedByChange(t *testing.T) {
 	most, least := forest(t, 50, profile.Calls, 1000, 1), forest(t, 50, profile.Calls, 1000, 1)
 	least.Columns[0].Values[17] += 5_000_000
 	most.Columns[0].Values[30] += 1_000_000
+	for _, p := range []*profile.Profile{most, least} {
+		p.Columns[0].Values[16] += 10_000_000 // next to what has changed most
+	}
 	v, url := serve(t, write(t, most), write(t, least))
 	var file bytes.Buffer
 	must(t, v.Write(&file))
@@ -505,6 +508,11 @@ func TestSortedByChange(t *testing.T) {
 		}
 		if have := eval[string](t, p, "document.querySelector('[aria-sort]').textContent"); have != "change" {
 			t.Errorf("sorted by %s", have)
+		}
+		visit(t, p, "view=peek&q=Branch7")
+		names = eval[[]string](t, p, "[...document.querySelectorAll('main td.name')].map(c => c.textContent)")
+		if len(names) != 4 || !strings.HasSuffix(names[2], "Branch16") {
+			t.Errorf("the callees are %q, want what has changed more before the others", names)
 		}
 	}
 }
@@ -693,6 +701,13 @@ func TestGone(t *testing.T) {
 	if eval[bool](t, p, "document.body.textContent.includes('Failed to fetch')") {
 		t.Error("the words are those of the browser")
 	}
+	for _, key := range []string{"1", "3", "6", "4"} {
+		must(t, p.Press(key), p.Eval("page.drawn", nil))
+		if !eval[bool](t, p, shows("main.square")) {
+			t.Errorf("key %s: what was on screen has gone", key)
+		}
+	}
+	must(t, p.Press("5"))
 	again, err := net.Listen("tcp", l.Addr().String())
 	must(t, err)
 	s = serve(again)

@@ -16,13 +16,33 @@ async function load(plot, args, mine) {
   return answer;
 }
 
+// before is what was on screen where a plot waits for its answer.
+let before = null;
+
+// bringBack shows again what was on screen, as no answer comes.
+export function bringBack() {
+  if (!before) return;
+  const { key, nodes, plots, top } = before, main = $('main');
+  before = null;
+  page.plots = plots;
+  main.dataset.key = key;
+  main.replaceChildren(...nodes);
+  if (main.querySelector('.scroll')) main.querySelector('.scroll').scrollTop = top;
+}
+
+// answered forgets what was on screen before.
+export function answered() { before = null; }
+
 // reuse returns the plots of the view that is on screen if it is the same, so that a refresh or a
 // zoom changes what they draw and nothing else.
 function reuse(key, build) {
-  if ($('main').dataset.key !== key) {
-    $('main').dataset.key = key;
+  const main = $('main'), scroll = main.querySelector('.scroll');
+  if (main.dataset.key !== key) {
+    const top = scroll ? scroll.scrollTop : 0;
+    before ||= { key: main.dataset.key || '', nodes: [...main.childNodes], plots: page.plots, top };
+    main.dataset.key = key;
     page.plots = [];
-    $('main').replaceChildren(...build());
+    main.replaceChildren(...build());
   }
   return page.plots;
 }

@@ -5,7 +5,7 @@ import { back, go, isDark, ofAll, outside, page, readLink, turn, viewOf } from '
 import { isPlot, metricName, selections, toFunction, views } from './state.js';
 import { exactly } from './names.js';
 import { choose, copy } from './copy.js';
-import { showFlame, showSandwich } from './flame.js';
+import { answered, bringBack, showFlame, showSandwich } from './flame.js';
 import { showFunctions, showPeek } from './table.js';
 import { showSource } from './source.js';
 import { showContext, showTimeline } from './ids.js';
@@ -32,12 +32,15 @@ async function draw(focus) {
         'or paste a context ID.');
     }
     const el = await (drawers[state.view] || showFlame)(mine);
+    if (mine === page.shown) answered();
     for (const p of page.plots) p.later();
     // A plot says what is selected in it; other views leave nothing there of a plot before them.
     if (el && focus && !isPlot(viewOf(state))) $('status').textContent = info.programs[0] || '';
     if (el && focus && mine === page.shown && free()) el.focus({ preventScroll: true });
   } catch (err) {
-    if (mine !== page.shown || err instanceof Gone) return; // what is on screen stays; the banner says why
+    if (mine !== page.shown) return;
+    if (err instanceof Gone) return bringBack(); // what was on screen stays; the banner says why
+    answered();
     $('main').dataset.key = '';
     const note = make('p', { class: 'note', role: 'alert' }, err.message);
     $('main').replaceChildren(make('div', { class: 'scroll', tabindex: 0 }, note));

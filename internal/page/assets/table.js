@@ -138,7 +138,8 @@ function neighbours(a) {
     n.contexts += b.contexts;
     list.set(fn.key, n);
   }
-  return [...list.values()].sort((a, b) => b.total - a.total);
+  const changes = n => page.info.base ? Math.abs(n.total - n.baseTotal) : 0; // as in the table of functions
+  return [...list.values()].sort((a, b) => changes(b) - changes(a) || b.total - a.total);
 }
 
 // showPeek shows the direct callers and callees of a function with their numbers.
