@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,20 +49,8 @@ func TestCheck(t *testing.T) {
 		{"no build", `build) exit 1;;`, suite.Check{}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dir := t.TempDir()
-			tester := &tester{stemma: filepath.Join(dir, "stemma"), builds: builds[:1], timeout: time.Minute}
-			files := map[string]string{"stemma": "#!/bin/sh\ncase $1 in\n" + c.script + "\nesac\n",
-				"a.go": "// run\n\npackage main\n\nfunc main() {}\n"}
-			for name, text := range files {
-				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
-					t.Fatal(err)
-				}
-			}
-			cases, err := findCases(dir)
-			if err != nil || len(cases) != 1 {
-				t.Fatalf("%d tests (%v), want 1", len(cases), err)
-			}
-			have := tester.check(cases[0], filepath.Join(dir, "work"))
+			tester, cases := scripted(t, c.script, "func main() {}", time.Minute)
+			have := tester.check(cases[0], filepath.Join(t.TempDir(), "work"))
 			if have[0].Check != c.want || (have[0].failed != "") != (c.want.Contexts == 0) {
 				t.Errorf("have %+v, want %+v", have, c.want)
 			}
@@ -69,5 +58,42 @@ func TestCheck(t *testing.T) {
 				t.Errorf("ok %v, want %v", ok, c.ok)
 			}
 		})
+	}
+}
+
+// scripted returns one test, a program with a function main, and what tries it with a stemma that is a shell script.
+func scripted(t *testing.T, script, program string, timeout time.Duration) (*tester, []*testCase) {
+	t.Helper()
+	dir := t.TempDir()
+	files := map[string]string{"stemma": "#!/bin/sh\ncase $1 in\n" + script + "\nesac\n",
+		"a.go": "// run\n\npackage main\n\n" + program + "\n"}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cases, err := findCases(dir)
+	if err != nil || len(cases) != 1 {
+		t.Fatalf("%d tests (%v), want 1", len(cases), err)
+	}
+	return &tester{stemma: filepath.Join(dir, "stemma"), builds: builds[:1], timeout: timeout}, cases
+}
+
+// TestTry has programs that take longer than plainly, or do not end.
+func TestTry(t *testing.T) {
+	const program = "import \"time\"\n\nfunc main() { time.Sleep(time.Second / 2) }"
+	for _, c := range []struct{ sleep, want string }{
+		{"0", ""},
+		{"3", ""}, // more than the limit, and less than ten times as long as plainly
+		{"600", "it does not end"},
+	} {
+		script := `build) while [ "$1" != -o ]; do shift; done; printf '#!/bin/sh\nexec sleep ` + c.sleep +
+			`\n' >$2; chmod +x $2;;`
+		tester, cases := scripted(t, script, program, 2*time.Second)
+		r := tester.try(cases[0], filepath.Join(t.TempDir(), "work"))
+		have := r.different["cct"]
+		if !strings.HasPrefix(have, c.want) || (have == "") != (c.want == "") || r.unusable != "" {
+			t.Errorf("sleep %s: %q, %q, want %q", c.sleep, have, r.unusable, c.want)
+		}
 	}
 }

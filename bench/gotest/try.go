@@ -41,9 +41,16 @@ func (r *result) outcome() string {
 
 // An outcome is what can be seen of a run.
 type outcome struct {
-	code int // -2 if it did not end in time
+	code int // noEnd if it did not end in time
 	text string
 }
+
+// noEnd is the code of a program that was ended.
+const noEnd = -2
+
+// slower is how many times longer than plainly a test may run instrumented, if that is more than the limit: some start
+// the go command a hundred times, on a machine that is busy at one moment and idle at the next.
+const slower = 10
 
 // tries is how often builds are compared before they are said to differ: some tests print what depends on time.
 const tries = 3
@@ -67,8 +74,10 @@ func (t *tester) try(c *testCase, work string) *result {
 		r.unusable = "plain Go does not build it: " + firstLine(out)
 		return r
 	}
-	plain := []outcome{t.run(c, exe, dir, nil)}
-	if plain[0].code == -2 {
+	began := time.Now()
+	plain := []outcome{t.run(c, exe, dir, nil, t.timeout)}
+	most := max(t.timeout, slower*time.Since(began))
+	if plain[0].code == noEnd {
 		r.unusable = "it does not end in plain Go"
 		return r
 	}
@@ -82,9 +91,10 @@ func (t *tester) try(c *testCase, work string) *result {
 		how := ""
 		for try := range tries {
 			if try > 0 {
-				plain = append(plain, t.run(c, exe, dir, nil))
+				plain = append(plain, t.run(c, exe, dir, nil, most))
 			}
-			have := t.run(c, instrumented, dir, append(b.env, "STEMMA_OUT="+filepath.Join(work, "out")))
+			have := t.run(c, instrumented, dir, append(b.env, "STEMMA_OUT="+filepath.Join(work, "out")),
+				most)
 			if how = have.differs(plain); how == "" {
 				break
 			}
@@ -102,6 +112,9 @@ func (o outcome) differs(plain []outcome) string {
 		return ""
 	}
 	first := plain[0]
+	if o.code == noEnd {
+		return fmt.Sprintf("it does not end; then it prints\n%.1000s", o.text)
+	}
 	if o.code != first.code {
 		return fmt.Sprintf("exit code %d, want %d\n%.1000s", o.code, first.code, o.text)
 	}
@@ -120,9 +133,9 @@ func (t *tester) build(c *testCase, dir string, pkg []string, exe string, words 
 // numbers are what differs in stacks: addresses, goroutines, process IDs.
 var numbers = regexp.MustCompile(`\b(0x[0-9a-f]+|[0-9]+)\b`)
 
-// run runs a program of the test.
-func (t *tester) run(c *testCase, exe, dir string, env []string) outcome {
-	ctx, cancel := context.WithTimeout(context.Background(), t.timeout)
+// run runs a program of the test, for as long as most.
+func (t *tester) run(c *testCase, exe, dir string, env []string, most time.Duration) outcome {
+	ctx, cancel := context.WithTimeout(context.Background(), most)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, exe, c.args...)
 	cmd.Dir, cmd.WaitDelay = dir, 5*time.Second
@@ -133,7 +146,7 @@ func (t *tester) run(c *testCase, exe, dir string, env []string) outcome {
 	cmd.Env = slices.Concat(os.Environ(), []string{"GOFLAGS="}, c.env, env)
 	out, err := cmd.CombinedOutput()
 	if ctx.Err() != nil {
-		return outcome{-2, string(out)}
+		return outcome{noEnd, string(out)}
 	}
 	if err != nil && cmd.ProcessState == nil {
 		return outcome{-3, err.Error()}

@@ -71,7 +71,7 @@ func (t *tester) check(c *testCase, work string) []checked {
 		if err := os.Mkdir(out, 0o700); err != nil {
 			return failed(list, err.Error())
 		}
-		t.run(c, exe, dir, slices.Concat(b.env, []string{everyEntry, "STEMMA_OUT=" + out}))
+		t.run(c, exe, dir, slices.Concat(b.env, []string{everyEntry, "STEMMA_OUT=" + out}), t.timeout)
 		compare := func(out string) (suite.Check, error) { return suite.Compare(t.stemma, out) }
 		if strings.HasPrefix(b.name, "sample") {
 			compare = suite.CompareSamples
