@@ -14,7 +14,7 @@ import (
 )
 
 // Find returns the live directory that is meant: on its own, by a process ID, or, for "", that of
-// the program that began last and still runs.
+// the program that began last and still runs, here or in a directory of records.
 func Find(name string) (string, error) {
 	pid, err := strconv.Atoi(name)
 	isPID := err == nil && pid > 0
@@ -26,7 +26,11 @@ func Find(name string) (string, error) {
 			return "", base.Usagef("%s: a file, which does not change; name a live directory; for a sealed file see "+
 				"stemma report and stemma view", name)
 		case !place.Live():
-			return "", fmt.Errorf("%s: no live directory of a program", name)
+			if dir := newest(store.LiveDirs(name), true); dir != "" {
+				return dir, nil
+			}
+			return "", base.Usagef("%s: neither a live directory nor one in which a program that runs records; "+
+				"name a process ID or a live directory", name)
 		}
 		return name, nil
 	}
@@ -36,22 +40,27 @@ func Find(name string) (string, error) {
 	if dir := mapped(pid); dir != "" {
 		return dir, nil
 	}
-	found := ""
-	var last store.Source
-	for _, dir := range liveDirs(pid) {
-		s := store.SourceOf(dir)
-		if (isPID || s.Running) && (found == "" || s.Newer(last)) {
-			found, last = dir, s
-		}
-	}
+	dir := newest(liveDirs(pid), !isPID)
 	switch {
-	case found != "":
-		return found, nil
+	case dir != "":
+		return dir, nil
 	case isPID:
 		return "", fmt.Errorf("no live directory of process %d here; name the directory", pid)
 	}
 	return "", base.Usagef("top: no program runs that records into %s here; name a process ID or a live directory",
 		store.Out())
+}
+
+// newest returns the live directory of the program that began last, if asked for of those that still run, or "".
+func newest(dirs []string, running bool) (found string) {
+	var last store.Source
+	for _, dir := range dirs {
+		s := store.SourceOf(dir)
+		if (s.Running || !running) && (found == "" || s.Newer(last)) {
+			found, last = dir, s
+		}
+	}
+	return found
 }
 
 // mapped returns the live directory whose main file a running process has mapped, "" if that cannot be seen: it may

@@ -251,6 +251,28 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// Of a directory of records that of a program is found which still runs: it holds a lock.
+func TestFindIn(t *testing.T) {
+	p := newProgram(t)
+	p.d.WriteTo(t, p.path)
+	dir := filepath.Dir(p.path)
+	p.d.WriteTo(t, filepath.Join(dir, "prog.8-abcdef"))
+	if have, err := Find(dir); err == nil || !strings.Contains(err.Error(), "name a process ID or a live directory") {
+		t.Errorf("where no program runs: have %q, %v", have, err)
+	}
+	f, err := os.Open(filepath.Join(p.path, "tree"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	if have, err := Find(dir); have != p.path || err != nil {
+		t.Errorf("have %s (%v), want %s", have, err, p.path)
+	}
+}
+
 // A process is found that records anywhere: by the file that it has mapped.
 func TestFindMapped(t *testing.T) {
 	p := newProgram(t)
