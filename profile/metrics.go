@@ -80,6 +80,16 @@ type Column struct {
 	Values []uint64 // by node; if PerCounter, by counter, see Node.First; nil if Weighted
 }
 
+// InSegments reports whether segments have the metric. What is counted anew each time is in records of a whole run
+// only, and in what came behind its last segment.
+func (t Metric) InSegments() bool {
+	switch t {
+	case InuseSpace, InuseObjects, Existing, Idle:
+		return false
+	}
+	return true
+}
+
 // Column returns the column of a metric, nil if the profile does not have it. It also takes former names, see
 // [CurrentName].
 func (p *Profile) Column(name string) *Column {

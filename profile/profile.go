@@ -25,6 +25,7 @@ package profile
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
@@ -111,9 +112,22 @@ const (
 	LossRequests    = "requests"    // samples that the program asked for, and that have given way to newer ones
 )
 
+// lossWithout begins the kind of a loss that a sum has where not all of its processes have a metric.
+const lossWithout = "without "
+
+// LossWithout returns the loss of a process that was recorded without a metric that others have in the same sum.
+func LossWithout(metric string) Loss { return Loss{lossWithout + metric, 1} }
+
+// Without returns the metric that processes were recorded without, if l is a loss of that kind; its count is that of
+// processes.
+func (l Loss) Without() (metric string, ok bool) { return strings.CutPrefix(l.Kind, lossWithout) }
+
 // Spoils reports whether the loss makes a value less than it should be, or puts some of it elsewhere. A loss of an
 // unknown kind does.
 func (l Loss) Spoils(t Metric) bool {
+	if metric, ok := l.Without(); ok {
+		return t.Name == metric
+	}
 	switch l.Kind {
 	case LossChecks, LossDeep, LossLabels, LossMetrics, LossIncomplete, LossPlaces, LossRequests:
 		return false

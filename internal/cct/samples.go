@@ -35,7 +35,7 @@ func Column(p *profile.Profile, name string) (*profile.Column, error) {
 		have = append(have, c.Name)
 	}
 	for _, t := range profile.Metrics {
-		if t.Name == name && isPart(p) && wholeOnly(t) {
+		if t.Name == name && isPart(p) && !t.InSegments() {
 			return nil, fmt.Errorf("no %s in segments, since it does not add up; name the live directory, which has "+
 				"the whole run", name)
 		}
@@ -53,16 +53,6 @@ func Column(p *profile.Profile, name string) (*profile.Column, error) {
 		}
 	}
 	return nil, fmt.Errorf("unknown metric %q (want %s)", name, strings.Join(names, ", "))
-}
-
-// wholeOnly reports whether no segment has a metric. It is no variable: that would be set up in each program that
-// imports package stemma.
-func wholeOnly(t profile.Metric) bool {
-	switch t {
-	case profile.InuseSpace, profile.InuseObjects, profile.Existing, profile.Idle:
-		return true
-	}
-	return false
 }
 
 // isPart reports whether p has segments of runs, or what came behind them.

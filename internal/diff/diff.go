@@ -63,7 +63,6 @@ type Side struct {
 	Contexts       bool // contexts are known, and not only functions
 
 	Losses  []profile.Loss      // what is missing
-	Partial []string            // metrics that some of its records do not have
 	Varying map[string][]uint64 // by exact value and node, by how much it varies from run to run; nil if not known
 }
 

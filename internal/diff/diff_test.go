@@ -613,7 +613,7 @@ func TestIncomplete(t *testing.T) {
 func TestPartial(t *testing.T) {
 	for _, i := range []int{0, 1} {
 		sides := [2]*Side{side(t, "base"), side(t, "new")}
-		sides[i].Partial = []string{profile.AllocSpace.Name}
+		sides[i].Losses = append(sides[i].Losses, profile.LossWithout(profile.AllocSpace.Name))
 		d := compare(t, sides[0], sides[1], Options{})
 		for limit, want := range map[string]string{"calls>0": "",
 			"alloc_space>1%": "some of its records have no alloc_space"} {

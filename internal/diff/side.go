@@ -56,13 +56,13 @@ func inlining(p *profile.Profile) string {
 
 // complete returns an error if something of a value is missing.
 func (s *Side) complete(t profile.Metric) error {
-	if slices.Contains(s.Partial, t.Name) {
-		return fmt.Errorf("%s is a sum, and some of its records have no %s, so that it is too low there; record "+
-			"all with the same -metrics", s.Name, t.Name)
-	}
 	for _, l := range s.Losses {
 		if !l.Spoils(t) {
 			continue
+		}
+		if metric, ok := l.Without(); ok {
+			return fmt.Errorf("%s is a sum, and some of its records have no %s, so that it is too low there; record "+
+				"all with the same -metrics", s.Name, metric)
 		}
 		switch l.Kind {
 		case profile.LossFaults:

@@ -116,7 +116,7 @@ var List = []*Engine{
 	{
 		Name: "dacce", Paper: "DACCE, CGO 2014", Help: "gives context IDs", Gives: IDs,
 		Answers: "Which stack led to this log line, error or event?",
-		Costs:   "about 1 ns a call, a file that grows with new edges only",
+		Costs:   "about 1 ns a call, a file that grows with what is new",
 		Use:     "in services that log",
 		Flags:   []string{"events", "event-log", "warm", "nodes", "verify"},
 		Code:    Code{Strategy: "dacce", Natives: true, Entry: HookAsked}, Parts: Contexts, File: layout.FileIDs,

@@ -16,7 +16,7 @@ var compressions = []struct{ magic, command string }{
 	{"\x1f\x8b", "zcat"},
 	{"\x28\xb5\x2f\xfd", "zstdcat"},
 	{"\xfd7zXZ\x00", "xzcat"},
-	{"BZh", "bzcat"},
+	{"BZh91AY&SY", "bzcat"}, // of the usual block size
 }
 
 // compressed returns the command that prints the text of a file that begins with head, "" if it is not compressed.
@@ -36,7 +36,7 @@ func notRecord(path string) error {
 		return nil
 	}
 	defer f.Close()
-	head := make([]byte, 8)
+	head := make([]byte, 16)
 	n, _ := io.ReadFull(f, head)
 	command := compressed(head[:n])
 	path = profile.Printable(path)

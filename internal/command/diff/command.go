@@ -319,7 +319,7 @@ func runBaseline(e *base.Env, args []string) error {
 		load = store.LoadRepeats
 	}
 	work := progress.Begin(e.Stderr, "baseline")
-	r, p, err := load(paths)
+	_, p, err := load(paths)
 	work.End()
 	if err != nil {
 		return err
@@ -327,7 +327,7 @@ func runBaseline(e *base.Env, args []string) error {
 	for _, line := range report.Warnings(p.Profile) {
 		fmt.Fprintf(e.Stderr, "stemma: warning: %s\n", line)
 	}
-	side := sideOf(profile.Printable(paths[0]), r, p)
+	side := diff.FromProfile(profile.Printable(paths[0]), p.Profile)
 	write := func(w io.Writer) error { return diff.WriteBaseline(w, side, o.contexts) }
 	if o.out == "" {
 		return write(e.Stdout)

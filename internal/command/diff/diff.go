@@ -97,14 +97,7 @@ func (o *Options) side(name string) (*diff.Side, *store.Records, error) {
 	if err != nil {
 		return nil, nil, store.In(name, err)
 	}
-	return sideOf(name, r, p), r, nil
-}
-
-// sideOf returns the side that a sum is.
-func sideOf(name string, r *store.Records, p *record.Record) *diff.Side {
-	s := diff.FromProfile(name, p.Profile)
-	s.Partial = r.Partial
-	return s
+	return diff.FromProfile(name, p.Profile), r, nil
 }
 
 // errNoCounts is the error of a side that has nothing to compare.
@@ -139,7 +132,7 @@ func loadSide(path string, repeats bool) (*diff.Side, *store.Records, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return sideOf(name, r, p), r, nil
+	return diff.FromProfile(name, p.Profile), r, nil
 }
 
 // readBaseline returns the baseline at path, nil if there is none, but maybe something else.

@@ -165,7 +165,10 @@ func Warnings(p *profile.Profile) []string {
 	var lines []string
 	for _, l := range p.Lost() {
 		text, ok := lossTexts[l.Kind]
-		if !ok {
+		if metric, without := l.Without(); without {
+			text = [2]string{"process has no " + metric + ", so that its sum is too low",
+				"processes have no " + metric + ", so that its sum is too low"}
+		} else if !ok {
 			text = [2]string{"loss of kind " + l.Kind, "losses of kind " + l.Kind}
 		}
 		line := humanize.Plural(l.Count, text[0], text[1])

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"sync/atomic"
 
 	"github.com/stemma-go/stemma/internal/base"
@@ -20,7 +19,6 @@ import (
 type Records struct {
 	Profiles []*record.Record
 	Sources  []Source
-	Partial  []string // metrics that not all have of those that were added up, so that the sum is too low
 
 	noCounts error // see LoadCounts
 }
@@ -194,8 +192,6 @@ func LoadRepeats(paths []string) (*Records, *record.Record, error) {
 	if err != nil {
 		return all, nil, err
 	}
-	slices.Sort(all.Partial)
-	all.Partial = slices.Compact(all.Partial)
 	rec := &record.Record{Profile: p}
 	all.Profiles = []*record.Record{rec}
 	return all, rec, nil
@@ -210,6 +206,5 @@ func (r *Records) readRun(path string) (*profile.Profile, error) {
 		return nil, In(path, err)
 	}
 	r.Sources = append(r.Sources, run.Sources...)
-	r.Partial = append(r.Partial, run.Partial...)
 	return p.Profile, nil
 }

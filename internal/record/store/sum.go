@@ -1,16 +1,12 @@
 package store
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"sync/atomic"
 
-	"github.com/stemma-go/stemma/internal/humanize"
 	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/profile"
@@ -46,7 +42,6 @@ func LoadCounts(paths []string, noCounts error) (*Records, *record.Record, error
 	if err != nil {
 		return r, nil, err
 	}
-	r.Partial = sum.partial
 	r.Profiles = []*record.Record{p}
 	return r, p, nil
 }
@@ -56,8 +51,6 @@ type sum struct {
 	summands []summand
 	parts    []profile.Part
 	ids      bool // one of them has context IDs
-
-	partial []string // see Records
 }
 
 // add adds a record of a place. One whose program ran is kept: read once more, it would have more in it.
@@ -81,46 +74,39 @@ func metricsOf(p *profile.Profile) (list []string) {
 	return list
 }
 
-// partialOf returns the metrics that some of the records have which are kept, and others do not.
-func (s *sum) partialOf(kept []profile.Part) (list []string) {
-	counted, with := 0, make(map[string]int)
+// markLacking makes the processes of records that are without a metric of others report it. Segments need not have all.
+func (s *sum) markLacking(kept []profile.Part) {
+	var all []string
 	for _, k := range kept {
-		metrics := s.summands[k.Index].metrics
-		counted += min(len(metrics), 1)
-		for _, name := range metrics {
-			with[name]++
-		}
+		all = append(all, s.summands[k.Index].metrics...)
 	}
-	maps.DeleteFunc(with, func(_ string, n int) bool { return n == counted })
-	return slices.Sorted(maps.Keys(with))
-}
-
-// noteOf returns which of the records is to say that not all have the same metrics, and what. It is the same one in
-// whatever order they come. There is none, -1, if all have the same.
-func (s *sum) noteOf(kept []profile.Part) (lacking int, note string) {
-	lacking, others := -1, -1
-	var first profile.Process
-	for _, k := range kept {
-		has := s.summands[k.Index].metrics
-		if len(has) == 0 || !slices.ContainsFunc(s.partial, func(m string) bool { return !slices.Contains(has, m) }) {
+	slices.Sort(all)
+	all = slices.Compact(all)
+	for i, k := range kept {
+		one := s.summands[k.Index]
+		lacks := slices.DeleteFunc(slices.Clone(all),
+			func(name string) bool { return one.metrics == nil || slices.Contains(one.metrics, name) })
+		if len(lacks) == 0 {
 			continue
 		}
-		others++
-		p := k.Processes[0]
-		if lacking < 0 || cmp.Or(p.Start.Compare(first.Start), cmp.Compare(p.Run, first.Run)) < 0 {
-			lacking, first = k.Index, p
+		kept[i].Processes = slices.Clone(k.Processes)
+		for j := range k.Processes {
+			markWithout(&kept[i].Processes[j], lacks)
 		}
 	}
-	if lacking < 0 {
-		return lacking, ""
+}
+
+// markWithout adds the losses of a process that was recorded without some metrics. It may have them from a sum before.
+func markWithout(p *profile.Process, metrics []string) {
+	p.Losses = slices.Clone(p.Losses)
+	for _, name := range metrics {
+		loss := profile.LossWithout(name)
+		part := p.Segment != nil && p.Segment.Number > 0
+		if !slices.Contains(p.Losses, loss) && !(part && slices.ContainsFunc(profile.Metrics,
+			func(t profile.Metric) bool { return t.Name == name && !t.InSegments() })) {
+			p.Losses = append(p.Losses, loss)
+		}
 	}
-	missing := slices.DeleteFunc(slices.Clone(s.partial),
-		func(m string) bool { return slices.Contains(s.summands[lacking].metrics, m) })
-	note = "has no " + strings.Join(missing, " and no ")
-	if others > 0 {
-		note += ", and " + humanize.Plural(others, "other lacks", "others lack") + " some of it"
-	}
-	return lacking, note + "; sums of that are too low"
 }
 
 // of returns the sum.
@@ -135,8 +121,7 @@ func (s *sum) of() (*record.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.partial = s.partialOf(kept)
-	lacking, note := s.noteOf(kept)
+	s.markLacking(kept)
 	var done atomic.Int64
 	count := func() (int64, int64) { return done.Load(), int64(len(kept)) }
 	defer progress.Step("adding up "+strconv.Itoa(len(kept))+" records", "records", count)()
@@ -148,12 +133,7 @@ func (s *sum) of() (*record.Record, error) {
 				return
 			}
 			p := *rec.Profile
-			p.Processes = k.Processes // with notes of what was left out
-			if k.Index == lacking {
-				first := k.Processes[0]
-				first.Notes = append(slices.Clip(first.Notes), note)
-				p.Processes = append([]profile.Process{first}, k.Processes[1:]...)
-			}
+			p.Processes = k.Processes // with what was left out, and what is lacking
 			if done.Add(1); !yield(&p, nil) {
 				return
 			}

@@ -120,58 +120,78 @@ func TestLoadSumKeepsFew(t *testing.T) {
 }
 
 // TestPartial adds up records that do not all have the same metrics. One of another record of the same run is left out,
-// and lacks nothing; what a program has made itself need not be everywhere.
+// and lacks nothing; what a program has made itself need not be everywhere. However they are added up, the file is the
+// same.
 func TestPartial(t *testing.T) {
-	write := func(run uint64, alloc bool) string {
+	const nothing, alloc, inuse = 0, 1, 2 // that a record has
+	write := func(run uint64, segment uint64, has int) string {
 		d := recordtest.Shapes()
 		d.Header(func(h *layout.Header) {
-			if h.Run = run; alloc {
-				h.Flags |= layout.HdrFlagAlloc
+			h.Run = run
+			if segment > 0 {
+				h.Segment, h.Began, h.Ended = segment, 1, 2
 			}
 		})
+		if has >= alloc {
+			at := d.Node(recordtest.Root, layout.RootMain, d.Alloc("main.T"))
+			if has == inuse {
+				d.Counted(at, 1, 8)
+			}
+		}
 		path := filepath.Join(t.TempDir(), "shapes.1-0a1b2c")
+		if segment > 0 {
+			path += fmt.Sprintf(".%06d", segment)
+		}
 		d.WriteTo(t, path)
 		return path
 	}
-	with, without := write(1, true), write(2, false)
+	seal := func(paths ...string) string {
+		out := filepath.Join(t.TempDir(), "sum.stemma")
+		if _, err := Seal(paths, out, 0); err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	a, b, x, y := write(1, 0, alloc), write(2, 0, alloc), write(3, 0, nothing), write(4, 0, nothing)
+	one, two := write(5, 1, alloc), write(5, 2, alloc)
 	for _, c := range []struct {
 		paths []string
 		want  string
-		note  string
 	}{
-		{[]string{with}, "[]", ""},
-		{[]string{without, write(3, false)}, "[]", ""},
-		{[]string{with, write(3, true)}, "[]", ""},
-		{[]string{with, write(1, false)}, "[]", ""},
-		{[]string{with, without}, "[alloc_objects alloc_space]",
-			"2 has no alloc_objects and no alloc_space; sums of that are too low"},
-		{[]string{write(3, false), without, with}, "[alloc_objects alloc_space]",
-			"2 has no alloc_objects and no alloc_space, and 1 other lacks some of it; sums of that are too low"},
+		{[]string{a}, "[]"},
+		{[]string{x, y}, "[]"},
+		{[]string{a, b}, "[]"},
+		{[]string{a, write(1, 0, nothing)}, "[]"},
+		{[]string{a, x}, "[{without alloc_objects 1} {without alloc_space 1}]"},
+		{[]string{y, x, a}, "[{without alloc_objects 2} {without alloc_space 2}]"},
+		{[]string{seal(x, y), seal(a, b)}, "[{without alloc_objects 2} {without alloc_space 2}]"},
+		{[]string{seal(x, b), y}, "[{without alloc_objects 2} {without alloc_space 2}]"},
+		{[]string{one, two, write(6, 0, inuse)}, "[]"}, // no segment has what is in use
+		{[]string{one, write(6, 0, inuse), a}, "[{without inuse_objects 1} {without inuse_space 1}]"},
+		{[]string{one, two, x}, "[{without alloc_objects 1} {without alloc_space 1}]"},
 	} {
-		r, p, err := LoadSum(c.paths)
-		if err != nil || fmt.Sprint(r.Partial) != c.want {
-			t.Errorf("%q: have %v, %v, want %s", c.paths, r.Partial, err, c.want)
+		_, p, err := LoadSum(c.paths)
+		if err != nil || fmt.Sprint(p.Lost()) != c.want {
+			t.Errorf("%q: have %v, %v, want %s", c.paths, p.Lost(), err, c.want)
 		}
-		notes := ""
-		for _, process := range p.Processes {
-			for _, note := range process.Notes {
-				if strings.HasPrefix(note, "has no ") {
-					notes += fmt.Sprint(process.Run, " ", note)
-				}
-			}
-		}
-		if notes != c.note {
-			t.Errorf("%q: have note %q, want %q", c.paths, notes, c.note)
+	}
+	want, err := os.ReadFile(seal(a, b, x, one, two, y))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{seal(two, y, b, one, x, a), seal(seal(x, one), y, seal(b, a, two))} {
+		if have, err := os.ReadFile(path); err != nil || !bytes.Equal(have, want) {
+			t.Errorf("another sum in another order (%v)", err)
 		}
 	}
 	both := t.TempDir() // one repeat of two, and it lacks something
-	for i, path := range []string{with, without} {
+	for i, path := range []string{a, x} {
 		if err := os.Rename(path, filepath.Join(both, fmt.Sprintf("shapes.%d-0a1b2c", i+1))); err != nil {
 			t.Fatal(err)
 		}
 	}
-	r, _, err := LoadRepeats([]string{both, write(4, true)})
-	if err != nil || fmt.Sprint(r.Partial) != "[alloc_objects alloc_space]" {
-		t.Errorf("repeats: have %v, %v, want both metrics of allocations", r.Partial, err)
+	_, p, err := LoadRepeats([]string{both, write(7, 0, alloc)})
+	if err != nil || fmt.Sprint(p.Lost()) != "[{without alloc_objects 1} {without alloc_space 1}]" {
+		t.Errorf("repeats: have %v, %v, want both metrics of allocations", p.Lost(), err)
 	}
 }

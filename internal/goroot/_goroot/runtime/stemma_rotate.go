@@ -136,6 +136,11 @@ func stemmaRotating() {
 		if nanotime() < r.due && (r.Bytes == 0 || stemmaRecordSize() < r.grown+r.Bytes) {
 			continue
 		}
+		if r.hurry.Load() { // who waits for the lock ends the last segment
+			r.due = nanotime() + r.Every
+			r.grown = stemmaRecordSize()
+			continue
+		}
 		lock(&r.lock)
 		stemmaRotateNow()
 		unlock(&r.lock)

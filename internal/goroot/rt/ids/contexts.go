@@ -22,7 +22,7 @@ type Contexts struct {
 	internedUsed uint64         // of them, as in the header
 	recent       memory.Span    // for each interned entry the last two on top of it, see recentOn
 	maxNum       uint32         // of them; the last one stands for all that had no room, and is in no file
-	budget       uint32         // how many are made, less than maxNum
+	budget       uint32         // their numbers are less, and less than maxNum
 	pcs          unsafe.Pointer // the table of return addresses
 	numPC        uint32         // entries in it
 	text         uint64         // address that the PC of an ID is relative to
@@ -106,7 +106,7 @@ func needs[T any](mem *memory.Span, _ []T, n uint32) bool {
 	return mem.Need(uint64(n) * uint64(unsafe.Sizeof(t)))
 }
 
-// LimitInterned bounds the number of interned entries. Contexts that need more are cut.
+// LimitInterned makes the numbers of interned entries, which begin at 1, less than n. Contexts that need more are cut.
 func (c *Contexts) LimitInterned(n uint64) { c.budget = uint32(min(n, uint64(c.maxNum)-1)) }
 
 // LimitStacks bounds the memory of all ccStacks together, in bytes.

@@ -151,6 +151,7 @@ func (r *Rotator) drop(files SegmentFiles, now int64) {
 // remove removes a segment, and reports whether nothing of it is left.
 func (r *Rotator) remove(files SegmentFiles, segment uint64) bool {
 	was, errno := files.Remove(segment)
+	files.Rest()
 	if was {
 		r.Record.Header().Dropped++
 	}

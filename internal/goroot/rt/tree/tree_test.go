@@ -28,6 +28,7 @@ type machine struct {
 	keep    [][]uint64
 	slow    int    // how often the slow path ran
 	ctx     uint32 // offset of the cell that the caller left
+	names   []string
 	counted map[uint32]uint64
 }
 
@@ -224,11 +225,25 @@ func TestEnterPolymorphic(t *testing.T) {
 	}
 }
 
+// high moves a function to an address that needs more than 32 bits: the heap begins where chance wants.
+func (m *machine) high(f *meta) *meta {
+	page, err := syscall.Mmap(-1, 0, 4096, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.t.Cleanup(func() { _ = syscall.Munmap(page) })
+	moved := (*meta)(unsafe.Pointer(&page[0]))
+	*moved = *f
+	m.metas[slices.Index(m.metas, f)] = moved
+	m.names = append(m.names, f.name) // which the collector does not see there
+	return moved
+}
+
 // TestHalves has a function, a plugin's say, whose ID has a lower half that may be that of another one: a cell must
 // lead to it through a table, where whole IDs are compared, from the first call on.
 func TestHalves(t *testing.T) {
 	m := newMachine(t, 1<<23, false)
-	caller, alike, other := m.function(2), m.function(0), m.function(0)
+	caller, alike, other := m.function(2), m.high(m.function(0)), m.function(0)
 	half := uint64(uint32(alike.id()))
 	if half == alike.id() {
 		t.Fatalf("the ID %#x has no upper half", alike.id())
