@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -236,6 +237,23 @@ func TestReportWarnings(t *testing.T) {
 	_, stdout, _ = runMain("report", "-json", dir)
 	if err := json.Unmarshal([]byte(stdout), &out); err != nil || out.Processes[0].Lost["pages"] != 1234 {
 		t.Errorf("have losses %+v, error %v", out, err)
+	}
+}
+
+// TestReportWithout adds up a record with allocations and two without.
+func TestReportWithout(t *testing.T) {
+	out := t.TempDir()
+	for i := range 3 {
+		d := recordtest.Shapes()
+		d.Header(func(h *layout.Header) { h.Run = uint64(i + 1) })
+		if i == 0 {
+			d.Node(recordtest.Root, layout.RootMain, d.Alloc("main.T"))
+		}
+		d.WriteTo(t, filepath.Join(out, fmt.Sprintf("shapes.%d-0a1b2c", i)))
+	}
+	const want = "\nwarning: 2 processes have no alloc_objects, alloc_space, so that sums of that are too low\n"
+	if _, stdout, stderr := runMain("report", out); !strings.Contains(stdout, want) {
+		t.Errorf("have\n%s%s\nwant %q", stdout, stderr, want)
 	}
 }
 

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -163,12 +164,14 @@ var misplaced = [2]string{
 // no lines.
 func Warnings(p *profile.Profile) []string {
 	var lines []string
+	without := make(map[uint64][]string) // the metrics that so many processes lack
 	for _, l := range p.Lost() {
+		if metric, ok := l.Without(); ok {
+			without[l.Count] = append(without[l.Count], profile.Printable(metric))
+			continue
+		}
 		text, ok := lossTexts[l.Kind]
-		if metric, without := l.Without(); without {
-			text = [2]string{"process has no " + metric + ", so that its sum is too low",
-				"processes have no " + metric + ", so that its sum is too low"}
-		} else if !ok {
+		if !ok {
 			text = [2]string{"loss of kind " + l.Kind, "losses of kind " + l.Kind}
 		}
 		line := humanize.Plural(l.Count, text[0], text[1])
@@ -176,6 +179,10 @@ func Warnings(p *profile.Profile) []string {
 			line += overflowed(p)
 		}
 		lines = append(lines, profile.Printable(line))
+	}
+	for _, n := range slices.Sorted(maps.Keys(without)) {
+		lines = append(lines, humanize.Plural(n, "process has", "processes have")+" no "+
+			strings.Join(without[n], ", ")+", so that sums of that are too low")
 	}
 	if n := cct.Misplaced(p); n > 0 {
 		lines = append(lines, humanize.Plural(n, misplaced[0], misplaced[1]))
