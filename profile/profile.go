@@ -79,7 +79,7 @@ type Segment struct {
 
 // A Loss counts what was not recorded, by kind.
 type Loss struct {
-	Kind  string // one of the Loss constants
+	Kind  string // one of the Loss constants, or that of LossWithout
 	Count uint64
 }
 

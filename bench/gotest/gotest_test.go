@@ -79,21 +79,28 @@ func scripted(t *testing.T, script, program string, timeout time.Duration) (*tes
 	return &tester{stemma: filepath.Join(dir, "stemma"), builds: builds[:1], timeout: timeout}, cases
 }
 
-// TestTry has programs that take longer than plainly, or do not end.
+// TestTry has programs that end, and that do not.
 func TestTry(t *testing.T) {
-	const program = "import \"time\"\n\nfunc main() { time.Sleep(time.Second / 2) }"
-	for _, c := range []struct{ sleep, want string }{
-		{"0", ""},
-		{"3", ""}, // more than the limit, and less than ten times as long as plainly
-		{"600", "it does not end"},
-	} {
+	for _, c := range []struct{ sleep, want string }{{"0", ""}, {"600", "it does not end"}} {
 		script := `build) while [ "$1" != -o ]; do shift; done; printf '#!/bin/sh\nexec sleep ` + c.sleep +
 			`\n' >$2; chmod +x $2;;`
-		tester, cases := scripted(t, script, program, 2*time.Second)
+		tester, cases := scripted(t, script, "func main() {}", 5*time.Second)
 		r := tester.try(cases[0], filepath.Join(t.TempDir(), "work"))
 		have := r.different["cct"]
 		if !strings.HasPrefix(have, c.want) || (have == "") != (c.want == "") || r.unusable != "" {
 			t.Errorf("sleep %s: %q, %q, want %q", c.sleep, have, r.unusable, c.want)
+		}
+	}
+}
+
+// TestLimit has a test that takes longer than the limit allows, but not ten times as long as plainly.
+func TestLimit(t *testing.T) {
+	tester := &tester{timeout: time.Minute}
+	for plain, want := range map[time.Duration]time.Duration{
+		time.Second: time.Minute, 40 * time.Second: 400 * time.Second,
+	} {
+		if have := tester.limit(plain); have != want {
+			t.Errorf("%v plainly: %v, want %v", plain, have, want)
 		}
 	}
 }

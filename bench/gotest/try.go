@@ -76,7 +76,7 @@ func (t *tester) try(c *testCase, work string) *result {
 	}
 	began := time.Now()
 	plain := []outcome{t.run(c, exe, dir, nil, t.timeout)}
-	most := max(t.timeout, slower*time.Since(began))
+	most := t.limit(time.Since(began))
 	if plain[0].code == noEnd {
 		r.unusable = "it does not end in plain Go"
 		return r
@@ -95,7 +95,7 @@ func (t *tester) try(c *testCase, work string) *result {
 			}
 			have := t.run(c, instrumented, dir, append(b.env, "STEMMA_OUT="+filepath.Join(work, "out")),
 				most)
-			if how = have.differs(plain); how == "" {
+			if how = have.differs(plain); how == "" || have.code == noEnd {
 				break
 			}
 		}
@@ -105,6 +105,9 @@ func (t *tester) try(c *testCase, work string) *result {
 	}
 	return r
 }
+
+// limit returns how long a test may run that takes so long plainly.
+func (t *tester) limit(plain time.Duration) time.Duration { return max(t.timeout, slower*plain) }
 
 // differs returns how o is another outcome than all of plain, or returns "".
 func (o outcome) differs(plain []outcome) string {

@@ -251,7 +251,7 @@ func TestReportWithout(t *testing.T) {
 		}
 		d.WriteTo(t, filepath.Join(out, fmt.Sprintf("shapes.%d-0a1b2c", i)))
 	}
-	const want = "\nwarning: 2 processes have no alloc_objects, alloc_space, so that sums of that are too low\n"
+	const want = "\nwarning: 2 records have no alloc_objects, alloc_space, so that sums of that are too low\n"
 	if _, stdout, stderr := runMain("report", out); !strings.Contains(stdout, want) {
 		t.Errorf("have\n%s%s\nwant %q", stdout, stderr, want)
 	}

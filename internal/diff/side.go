@@ -61,8 +61,9 @@ func (s *Side) complete(t profile.Metric) error {
 			continue
 		}
 		if metric, ok := l.Without(); ok {
-			return fmt.Errorf("%s is a sum, and some of its records have no %s, so that it is too low there; record "+
-				"all with the same -metrics", s.Name, metric)
+			return fmt.Errorf("%s is a sum, and some of its records have no %s, so that it is too low there: "+
+				"they have other -metrics, or ended before they had counted it; leave those out, with -store by "+
+				"-service", s.Name, metric)
 		}
 		switch l.Kind {
 		case profile.LossFaults:

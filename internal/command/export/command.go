@@ -143,6 +143,9 @@ func runExport(e *base.Env, args []string) error {
 	if err != nil {
 		return err
 	}
+	for _, line := range report.Warnings(p.Profile) {
+		fmt.Fprintf(work.Output(e.Stderr), "stemma: warning: %s\n", line)
+	}
 	if o.request.Given {
 		list, err := o.request.Of(p.Profile)
 		if err != nil {

@@ -181,7 +181,7 @@ func Warnings(p *profile.Profile) []string {
 		lines = append(lines, profile.Printable(line))
 	}
 	for _, n := range slices.Sorted(maps.Keys(without)) {
-		lines = append(lines, humanize.Plural(n, "process has", "processes have")+" no "+
+		lines = append(lines, humanize.Plural(n, "record has", "records have")+" no "+
 			strings.Join(without[n], ", ")+", so that sums of that are too low")
 	}
 	if n := cct.Misplaced(p); n > 0 {

@@ -26,8 +26,9 @@ func Find(name string) (string, error) {
 			return "", base.Usagef("%s: a file, which does not change; name a live directory; for a sealed file see "+
 				"stemma report and stemma view", name)
 		case !place.Live():
-			if dir := newest(store.LiveDirs(name), true); dir != "" {
-				return dir, nil
+			live, err := store.FindLive(name)
+			if dir := newest(live, true); dir != "" || err != nil {
+				return dir, err
 			}
 			return "", base.Usagef("%s: neither a live directory nor one in which a program that runs records; "+
 				"name a process ID or a live directory", name)

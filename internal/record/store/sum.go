@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 
+	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/profile"
@@ -67,7 +69,7 @@ func (s *sum) add(place Place, p *record.Record, running bool) {
 // not made one means that it has added nothing.
 func metricsOf(p *profile.Profile) (list []string) {
 	for _, c := range p.Columns {
-		if p.Has(profile.Calls) && !c.Sampled && !c.Own() {
+		if _, varies := c.Varies(); p.Has(profile.Calls) && !c.Sampled && !c.Own() && !varies {
 			list = append(list, c.Name)
 		}
 	}
@@ -83,30 +85,44 @@ func (s *sum) markLacking(kept []profile.Part) {
 	slices.Sort(all)
 	all = slices.Compact(all)
 	for i, k := range kept {
-		one := s.summands[k.Index]
-		lacks := slices.DeleteFunc(slices.Clone(all),
-			func(name string) bool { return one.metrics == nil || slices.Contains(one.metrics, name) })
-		if len(lacks) == 0 {
+		has := s.summands[k.Index].metrics
+		lacks := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return slices.Contains(has, name) })
+		if has == nil || len(lacks) == 0 {
 			continue
 		}
-		kept[i].Processes = slices.Clone(k.Processes)
-		for j := range k.Processes {
-			markWithout(&kept[i].Processes[j], lacks)
+		marked := *k.Profile
+		marked.Processes = slices.Clone(k.Processes)
+		for j := range marked.Processes {
+			markWithout(&marked.Processes[j], lacks)
 		}
+		kept[i].Profile = &marked
 	}
 }
 
-// markWithout adds the losses of a process that was recorded without some metrics. It may have them from a sum before.
+// markWithout adds the losses of a process that was recorded without some metrics, unless it counts no calls. It may
+// have some from a sum before: they are the last ones, in order of their names.
 func markWithout(p *profile.Process, metrics []string) {
-	p.Losses = slices.Clone(p.Losses)
-	for _, name := range metrics {
-		loss := profile.LossWithout(name)
-		part := p.Segment != nil && p.Segment.Number > 0
-		if !slices.Contains(p.Losses, loss) && !(part && slices.ContainsFunc(profile.Metrics,
-			func(t profile.Metric) bool { return t.Name == name && !t.InSegments() })) {
-			p.Losses = append(p.Losses, loss)
+	if e := engine.Lookup(p.Engine); e == nil || e.Gives&engine.Counts == 0 {
+		return
+	}
+	var other, without []profile.Loss
+	for _, loss := range p.Losses {
+		if _, ok := loss.Without(); ok {
+			without = append(without, loss)
+		} else {
+			other = append(other, loss)
 		}
 	}
+	segment := p.Segment != nil && p.Segment.Number > 0 && !p.Segment.Ended.IsZero()
+	for _, name := range metrics {
+		need := !segment || !slices.ContainsFunc(profile.Metrics,
+			func(t profile.Metric) bool { return t.Name == name && !t.InSegments() })
+		if loss := profile.LossWithout(name); need && !slices.Contains(without, loss) {
+			without = append(without, loss)
+		}
+	}
+	slices.SortFunc(without, func(a, b profile.Loss) int { return strings.Compare(a.Kind, b.Kind) })
+	p.Losses = append(other, without...)
 }
 
 // of returns the sum.

@@ -154,6 +154,14 @@ func TestPartial(t *testing.T) {
 	}
 	a, b, x, y := write(1, 0, alloc), write(2, 0, alloc), write(3, 0, nothing), write(4, 0, nothing)
 	one, two := write(5, 1, alloc), write(5, 2, alloc)
+	wait := func() string {
+		d := recordtest.Shapes()
+		d.Header(func(h *layout.Header) { h.Run = 8 })
+		d.Node(recordtest.Root, layout.RootMain, d.Wait("sleep"))
+		path := filepath.Join(t.TempDir(), "shapes.8-0a1b2c")
+		d.WriteTo(t, path)
+		return path
+	}()
 	for _, c := range []struct {
 		paths []string
 		want  string
@@ -175,11 +183,12 @@ func TestPartial(t *testing.T) {
 			t.Errorf("%q: have %v, %v, want %s", c.paths, p.Lost(), err, c.want)
 		}
 	}
-	want, err := os.ReadFile(seal(a, b, x, one, two, y))
+	want, err := os.ReadFile(seal(a, b, x, one, two, y, wait))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{seal(two, y, b, one, x, a), seal(seal(x, one), y, seal(b, a, two))} {
+	for _, path := range []string{seal(two, y, b, one, x, wait, a), seal(seal(x, one), y, seal(b, a, two), wait),
+		seal(seal(x, y, wait), a, seal(one, two), b)} {
 		if have, err := os.ReadFile(path); err != nil || !bytes.Equal(have, want) {
 			t.Errorf("another sum in another order (%v)", err)
 		}
