@@ -49,6 +49,10 @@ func buildHooks() []Hook {
 			Anchor: "s.prevCall = nil", Where: Before,
 			Lines: []string{"s.stemmaRuntimeCall(fn)"},
 			Why:   "A call of the runtime that SSA generation makes."},
+		{File: ssaFile, Decl: "func genssa",
+			Anchor: "s.pp.NextLive = s.livenessMap.DeferReturn", Where: After,
+			Lines: []string{"stemmaPlaceRecovery(&s, e.curfn)"},
+			Why:   "The deferreturn to which recovery jumps has the line of whatever comes before it."},
 		{File: ssaFile, Decl: "func defframe",
 			Anchor: "partLiveArgsSpilled := make(map[nameOff]bool)", Where: After,
 			Lines: []string{

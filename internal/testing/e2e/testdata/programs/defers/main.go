@@ -18,6 +18,7 @@ func main() {
 	heap()
 	conditional()
 	panics()
+	endless()
 	depths()
 	repanics()
 	nested()
@@ -165,6 +166,37 @@ func guard(i int) {
 	}()
 	thrower(i)
 	leafB()
+}
+
+// What is deferred before the recovery runs below the end of the function, whatever its last instruction belongs to.
+//
+//want:context [main];main.main;main.endless;main.neverReturns 3
+//want:context [main];main.main;main.endless;main.neverReturns;defer main.leafA 3
+//want:context [main];main.main;main.endless;main.neverReturns;defer main.(*sinkType).leave 3
+//go:noinline
+func endless() {
+	for range 3 {
+		neverReturns(&sink)
+	}
+}
+
+type sinker interface{ leave() }
+
+type sinkType struct{ to *int }
+
+//go:noinline
+func (s *sinkType) leave() { *s.to++ }
+
+//go:noinline
+func neverReturns(to *int) {
+	var s sinker = &sinkType{to}
+	if sink < 0 {
+		s = nil
+	}
+	defer leafA()
+	defer s.leave()
+	defer func() { recover() }()
+	panic("never returns")
 }
 
 //go:noinline

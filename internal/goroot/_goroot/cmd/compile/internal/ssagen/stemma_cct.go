@@ -30,6 +30,7 @@ package ssagen
 
 import (
 	"cmd/compile/internal/base"
+	"cmd/compile/internal/ir"
 	"cmd/compile/internal/ssa"
 	"cmd/compile/internal/types"
 	"slices"
@@ -251,6 +252,15 @@ func (s *state) stemmaRecoverSite() int {
 		kind: layout.SiteDeferReturn, pos: s.curfn.Endlineno, callee: "runtime.deferreturn", cell: cell,
 	})
 	return cell
+}
+
+// stemmaPlaceRecovery puts the deferreturn to which recovery jumps at the end of fn, as the one for deferred calls that
+// are not open-coded: there stemmaRecoverSite has it. Without that it belongs to the line, and to the inlined call, of
+// the last instruction before it, whichever the order of blocks makes that.
+func stemmaPlaceRecovery(s *State, fn *ir.Func) {
+	if stemmaEngine() != nil {
+		s.SetPos(fn.Endlineno)
+	}
 }
 
 // stemmaCountedCalls returns, by counter, the calls that are counted where they are made.
