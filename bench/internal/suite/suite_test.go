@@ -111,6 +111,21 @@ func TestFailuresAreSorted(t *testing.T) {
 	}
 }
 
+// TestPackageThatFailsOnce has a test program that does not end, and passes when it is run again.
+func TestPackageThatFailsOnce(t *testing.T) {
+	tester := fake(t, "", "")
+	script := "#!/bin/sh\nif mkdir " + tester.Work + "/once 2>/dev/null; then\n" +
+		`echo '{"Action":"pass","Test":"TestIs"}'; echo '{"Action":"run","Test":"TestAs"}'; exit 1` + "\nfi\n" +
+		`for t in TestIs TestAs TestJoin; do echo '{"Action":"pass","Test":"'$t'"}'; done; echo '{"Action":"pass"}'` + "\n"
+	if err := os.WriteFile(tester.Stemma, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	x := tester.Test("errors")
+	if x.passed != 3 || !slices.Equal(x.flaky, []string{""}) || len(x.unknown) > 0 {
+		t.Errorf("%d passed, failed once %q, unknown %q; want 3, the package, none", x.passed, x.flaky, x.unknown)
+	}
+}
+
 func TestListedPackageIsNotRun(t *testing.T) {
 	x := fake(t, "errors = a reason\n", "nonsense").Test("errors")
 	if !x.notRun || len(x.unknown) > 0 {

@@ -73,9 +73,9 @@ func (t *Tester) Test(pkg string) *Result {
 			break // nothing new to skip by
 		}
 	}
+	maps.Copy(passed, t.classify(r, failed))
 	r.passed = topLevel(passed)
 	r.stale = t.stale(pkg, passed)
-	t.classify(r, failed)
 	if t.Compare && !slices.Contains(failed, "") {
 		t.findMissing(r, passed, failed)
 	}
@@ -139,10 +139,10 @@ func (t *Tester) stale(pkg string, passed map[string]bool) []string {
 
 // classify finds out for each failure whether it was an accident, is known,
 // or is stemma's fault. An accident passes when the whole package is tested
-// again: some tests fail only after others.
-func (t *Tester) classify(r *Result, failed []string) {
+// again: some tests fail only after others. classify returns what passes that time.
+func (t *Tester) classify(r *Result, failed []string) map[string]bool {
 	if len(failed) == 0 {
-		return
+		return nil
 	}
 	again := t.instrumented(r.pkg)
 	for _, name := range failed {
@@ -157,6 +157,7 @@ func (t *Tester) classify(r *Result, failed []string) {
 			r.unknown = append(r.unknown, name)
 		}
 	}
+	return again.ok
 }
 
 // passesPlain reports whether a test, or all of the package, passes in plain Go.
