@@ -13,6 +13,7 @@ import (
 	"github.com/stemma-go/stemma/internal/decode"
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/fingerprint"
+	"github.com/stemma-go/stemma/internal/record"
 )
 
 // A Stack is what an ID decodes to.
@@ -114,11 +115,11 @@ func (o *ownDecoder) decode(id ctxid.ID) (Stack, error) {
 		if dir == "" {
 			return Stack{}, errors.New("the program has nowhere to record")
 		}
-		record, err := decode.OpenRun(os.DirFS(dir))
+		run, err := openOwn(dir)
 		if err != nil {
 			return Stack{}, fmt.Errorf("%s: %w", dir, err)
 		}
-		o.record, o.fingerprints = record, decode.NewFingerprints()
+		o.record, o.fingerprints = run, decode.NewFingerprints()
 	}
 	s, err := o.record.Decode(id)
 	if err != nil {
@@ -128,6 +129,15 @@ func (o *ownDecoder) decode(id ctxid.ID) (Stack, error) {
 	out := stackOf(s)
 	out.sum = o.fingerprints.Of(s)
 	return out, nil
+}
+
+// openOwn reads the live directory of this process.
+func openOwn(dir string) (*decode.Run, error) {
+	rec, err := record.Open(os.DirFS(dir))
+	if err != nil {
+		return nil, err
+	}
+	return decode.NewRun(rec)
 }
 
 // stackOf copies a decoded stack.

@@ -129,7 +129,7 @@ func TestMovingLucce(t *testing.T) {
 			return files
 		}}
 		act(0)
-		rec, err := decode.OpenRun(dir)
+		rec, err := openRun(dir)
 		if err != nil {
 			t.Fatal(err)
 		}

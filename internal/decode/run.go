@@ -2,7 +2,6 @@ package decode
 
 import (
 	"fmt"
-	"io/fs"
 
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/record"
@@ -18,25 +17,16 @@ type Run struct {
 	size int64
 }
 
-// OpenRun reads a live directory with context IDs.
-func OpenRun(fsys fs.FS) (*Run, error) {
-	live, err := record.Open(fsys)
-	if err != nil {
-		return nil, err
-	}
-	r, err := NewRun(live)
-	if err == nil {
-		r.live = live
-	}
-	return r, err
-}
-
-// NewRun returns a Run of what was read before. It does not grow.
-func NewRun(p *record.Record) (*Run, error) {
-	if p.IDs == nil {
+// NewRun returns a Run of a record that was read.
+func NewRun(rec *record.Record) (*Run, error) {
+	if rec.IDs == nil {
 		return nil, fmt.Errorf("no record of context IDs")
 	}
-	return &Run{d: New(p), size: p.IDs.Size()}, nil
+	r := &Run{d: New(rec), size: rec.IDs.Size()}
+	if rec.Live() {
+		r.live = rec
+	}
+	return r, nil
 }
 
 // Decode is [Decoder.Decode] with what is on record now. If the record cannot be read

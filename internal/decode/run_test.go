@@ -35,7 +35,7 @@ func TestRecordRunning(t *testing.T) {
 		}
 		dir := &recordtest.Moving{Files: p.D.Files, Act: act}
 		p.Capture()
-		record, err := decode.OpenRun(dir)
+		record, err := openRun(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,6 +56,15 @@ func TestRecordRunning(t *testing.T) {
 			}
 		}
 	}
+}
+
+// openRun reads a live directory, which may grow.
+func openRun(fsys fs.FS) (*decode.Run, error) {
+	rec, err := record.Open(fsys)
+	if err != nil {
+		return nil, err
+	}
+	return decode.NewRun(rec)
 }
 
 // TestUpdate compares a record that was read in pieces with one that was read at once.
@@ -160,7 +169,7 @@ func TestUpdateFails(t *testing.T) {
 		before := act()
 		freeze()
 		dir := &flaky{FS: &recordtest.Moving{Files: func() map[string][]byte { return files }}, left: 1 << 30}
-		run, err := decode.OpenRun(dir)
+		run, err := openRun(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,7 +208,7 @@ func TestUpdateDamaged(t *testing.T) {
 		p.Capture()
 		now := maps.Clone(p.D.Files())
 		now["cce"] = bytes.Clone(now["cce"])
-		record, err := decode.OpenRun(&recordtest.Moving{Files: func() map[string][]byte { return now }})
+		record, err := openRun(&recordtest.Moving{Files: func() map[string][]byte { return now }})
 		if err != nil {
 			t.Fatal(err)
 		}

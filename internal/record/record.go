@@ -186,6 +186,9 @@ func (r *Record) Part() profile.Part {
 // errSealed is the error of what only a live directory can do.
 var errSealed = errors.New("a sealed file, where a live directory is wanted")
 
+// Live reports whether the record was read from a live directory, which may grow.
+func (r *Record) Live() bool { return r.dir != nil }
+
 // Update is [ids.Reader.Update].
 func (r *Record) Update() (grew bool, err error) {
 	if r.reader == nil {

@@ -103,11 +103,11 @@ func runDecode(e *base.Env, args []string) error {
 	if err := format.checkDecode(); err != nil && !f.fingerprint {
 		return err
 	}
-	set, err := Open(paths...)
+	stored, err := f.store.Given("decode")
 	if err != nil {
 		return err
 	}
-	stored, err := f.store.Given("decode")
+	set, err := Open(paths...)
 	if err != nil {
 		return err
 	}

@@ -18,10 +18,7 @@ import (
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/fingerprint"
 	"github.com/stemma-go/stemma/internal/humanize"
-	"github.com/stemma-go/stemma/internal/progress"
-	"github.com/stemma-go/stemma/internal/record/ids"
 	"github.com/stemma-go/stemma/internal/record/store"
-	"github.com/stemma-go/stemma/internal/safefile"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -248,19 +245,19 @@ var errGone = errors.New("the record has gone")
 
 // openRecord reads a live directory or a sealed file.
 func openRecord(path string, sealed bool) (*decode.Run, error) {
-	if !sealed {
-		defer progress.Step("reading "+path, "", progress.Unknown)()
-		r, err := decode.OpenRun(safefile.Files(path))
-		if err != nil {
-			err = store.In(path, err)
-		}
-		return r, err
+	read := store.ReadLive
+	if sealed {
+		read = store.ReadSealed
 	}
-	p, err := store.ReadSealed(path)
+	rec, err := read(path)
 	if err != nil {
 		return nil, err
 	}
-	return decode.NewRun(p)
+	run, err := decode.NewRun(rec)
+	if err != nil {
+		err = store.In(path, err)
+	}
+	return run, err
 }
 
 // forget takes a record out of the set, so that what is at its path is looked at anew.
@@ -366,23 +363,8 @@ func (s *Set) look(root *contextRoot, path string) {
 }
 
 // runOf returns the run number of a live directory or a sealed file with context IDs.
-func runOf(place store.Place) (run uint64, err error) {
-	if place.Dir {
-		run, err = ids.LiveRun(safefile.Files(place.Path))
-		if errors.Is(err, fs.ErrNotExist) {
-			// A directory that has become live since it was looked at may have IDs.
-			if now, _ := store.Probe(place.Path); now.Live() && !now.IDs() {
-				err = ErrNoContexts
-			}
-		}
-		return run, err
-	}
-	f, err := os.Open(place.Path)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	run, ok, err := ids.SealedRun(f)
+func runOf(place store.Place) (uint64, error) {
+	run, ok, err := place.Run()
 	if err == nil && !ok {
 		err = ErrNoContexts
 	}

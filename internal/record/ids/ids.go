@@ -157,25 +157,9 @@ func LiveRun(fsys fs.FS) (run uint64, err error) {
 		return 0, err
 	}
 	var h livedir.Header
-	if err := h.Parse(f, b); err != nil {
-		return 0, err
-	}
-	return h.Run, check(&h, f)
+	err = h.ParseIDs(f, b)
+	return h.Run, err
 }
-
-// check checks what the header of a record of context IDs must say.
-func check(h *livedir.Header, f *livedir.File) error {
-	switch {
-	case h.HasNodes():
-		return f.Fail(int64(unsafe.Offsetof(layout.Header{}.Flags)), "flags %#x without that of context IDs", h.Flags)
-	case h.Run == 0:
-		return f.Fail(int64(unsafe.Offsetof(layout.Header{}.Run)), "run number 0, which no run has")
-	}
-	return nil
-}
-
-// engine returns the engine of the record.
-func (r *Reader) engine() *engine.Engine { return engine.Recorded(layout.FileIDs, r.Header.Flags) }
 
 // Open reads the live directory of a program with context IDs.
 func Open(fsys fs.FS) (*Reader, error) {
@@ -188,7 +172,7 @@ func Open(fsys fs.FS) (*Reader, error) {
 	if err := r.readHeader(); err != nil {
 		return nil, err
 	}
-	r.Profile.Processes = []profile.Process{r.Header.Process(r.engine().Name)}
+	r.Profile.Processes = []profile.Process{r.Header.Process(layout.FileIDs)}
 	r.funcs = r.NewFuncsReader(r.Encoding.addCode)
 	r.Encoding.byID = r.funcs.ByID
 	if err := r.read(); err != nil {
@@ -282,10 +266,7 @@ func (r *Reader) readHeader() error {
 		copy(b[page:], part)
 	}
 	var h livedir.Header
-	if err := h.Parse(f, b[:layout.HeaderSize]); err != nil {
-		return err
-	}
-	if err := check(&h, f); err != nil {
+	if err := h.ParseIDs(f, b[:layout.HeaderSize]); err != nil {
 		return err
 	}
 	if r.Encoding.Run != 0 && r.Encoding.Run != h.Run {
@@ -323,7 +304,7 @@ func (r *Reader) read() error {
 	}
 	r.Encoding.use(layout.FileFuncs, r.funcs.Used)
 	read := r.epochs
-	if r.engine().Decoder == engine.ByLog {
+	if engine.Recorded(layout.FileIDs, r.Header.Flags).Decoder == engine.ByLog {
 		read = r.graphLog
 	}
 	if err := read(); err != nil {

@@ -179,7 +179,7 @@ func (h *funcHeader) split(b []byte) (table []string, blob int, err error) {
 // add adds the function of a record. A function may be recorded twice, when
 // two threads enter it first at the same time.
 func (r *FuncsReader) add(h funcHeader, table []string, d *sealed.Decoder) error {
-	if err := h.checkNode(); err != nil && r.live.Header.HasNodes() {
+	if err := h.checkNode(); err != nil && r.live.Header.hasNodes() {
 		return err
 	}
 	fn, err := r.decode(h, &FuncReader{Decoder: d, Table: r.intern(table)})
@@ -189,7 +189,7 @@ func (r *FuncsReader) add(h funcHeader, table []string, d *sealed.Decoder) error
 	if err := fn.Check(len(r.p.Strings)); err != nil {
 		return err
 	}
-	if have := uint64(h.NodeSize); r.live.Header.HasNodes() &&
+	if have := uint64(h.NodeSize); r.live.Header.hasNodes() &&
 		(have < layout.NodeSize+layout.CellSize*uint64(fn.Cells) || have < layout.CounterSize*uint64(fn.Counters)) {
 		return fmt.Errorf("node of %d bytes for %d cells and %d counters", have, fn.Cells, fn.Counters)
 	}

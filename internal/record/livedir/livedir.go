@@ -117,7 +117,7 @@ func (l *Dir) openTree() error {
 	if err := l.Header.read(tree); err != nil {
 		return err
 	}
-	l.Profile.Processes = []profile.Process{l.Header.Process(engine.Recorded(layout.FileTree, l.Header.Flags).Name)}
+	l.Profile.Processes = []profile.Process{l.Header.Process(layout.FileTree)}
 	r := l.NewFuncsReader(nil)
 	if err := r.Read(); err != nil {
 		return err
@@ -168,18 +168,32 @@ func (h *Header) read(tree *File) error {
 	if err != nil {
 		return err
 	}
-	if err := h.Parse(tree, b); err != nil || h.HasNodes() {
+	if err := h.parse(tree, b); err != nil || h.hasNodes() {
 		return err
 	}
 	return tree.Fail(int64(unsafe.Offsetof(layout.Header{}.Flags)), "flags %#x with that of context IDs, in a tree",
 		h.Flags)
 }
 
-// HasNodes reports whether functions have nodes: they do beside a tree, not beside context IDs.
-func (h *Header) HasNodes() bool { return h.Flags&layout.HdrFlagCce == 0 }
+// ParseIDs reads the header page b of a record of context IDs, as read does that of a tree.
+func (h *Header) ParseIDs(f *File, b []byte) error {
+	err := h.parse(f, b)
+	switch {
+	case err != nil:
+		return err
+	case h.hasNodes():
+		return f.Fail(int64(unsafe.Offsetof(layout.Header{}.Flags)), "flags %#x without that of context IDs", h.Flags)
+	case h.Run == 0:
+		return f.Fail(int64(unsafe.Offsetof(layout.Header{}.Run)), "run number 0, which no run has")
+	}
+	return nil
+}
 
-// Parse reads the header page b.
-func (h *Header) Parse(tree *File, b []byte) error {
+// hasNodes reports whether functions have nodes: they do beside a tree, not beside context IDs.
+func (h *Header) hasNodes() bool { return h.Flags&layout.HdrFlagCce == 0 }
+
+// parse reads the header page b.
+func (h *Header) parse(tree *File, b []byte) error {
 	r := raw.Load[layout.Header](b)
 	if r.Magic == [len(r.Magic)]byte{} {
 		return tree.Fail(0, "the header is empty: the program is about to begin, or the file was cut")
@@ -239,9 +253,10 @@ func plainVersion(goVersion string) string {
 	return plain
 }
 
-// Process returns what the header says about the program.
-func (h *Header) Process(engine string) profile.Process {
-	p := profile.Process{Run: h.Run, PID: int(h.PID), GoVersion: plainVersion(h.goVersion), Engine: engine}
+// Process returns what the header, which is that of a main file, says about the program.
+func (h *Header) Process(file string) profile.Process {
+	p := profile.Process{Run: h.Run, PID: int(h.PID), GoVersion: plainVersion(h.goVersion),
+		Engine: engine.Recorded(file, h.Flags).Name}
 	if h.argsList != "" {
 		p.Args = strings.Split(strings.TrimSuffix(h.argsList, "\x00"), "\x00")
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/record/ids"
+	"github.com/stemma-go/stemma/internal/safefile"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -74,13 +75,30 @@ func (p Place) hasIDs() bool {
 	if info, err := os.Stat(p.Path); err != nil || !info.Mode().IsRegular() {
 		return false
 	}
+	_, ok, _ := p.Run()
+	return ok
+}
+
+// Run returns the number of the run whose context IDs are in a record, and reads no more than the beginning for that.
+// ok is false for a record of another kind. Of a directory that is none, the error is fs.ErrNotExist: it may become
+// one.
+func (p Place) Run() (run uint64, ok bool, err error) {
+	if p.Dir {
+		run, err = ids.LiveRun(safefile.Files(p.Path))
+		if errors.Is(err, fs.ErrNotExist) {
+			// A directory that has become live since it was looked at may have IDs.
+			if now, _ := Probe(p.Path); now.Live() && !now.IDs() {
+				return 0, false, nil
+			}
+		}
+		return run, err == nil, err
+	}
 	f, err := os.Open(p.Path)
 	if err != nil {
-		return false
+		return 0, false, err
 	}
 	defer f.Close()
-	_, ok, _ := ids.SealedRun(f)
-	return ok
+	return ids.SealedRun(f)
 }
 
 // Running reports whether it is the live directory of a program that has not ended.

@@ -18,6 +18,7 @@ import (
 	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/internal/safefile"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -47,6 +48,16 @@ func ReadSealed(path string) (*record.Record, error) {
 	p, err := record.Read(r)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return p, nil
+}
+
+// ReadLive reads a live directory: all of it, and without what else [Load] finds out. Errors name it once.
+func ReadLive(path string) (*record.Record, error) {
+	defer progress.Step("reading "+path, "", progress.Unknown)()
+	p, err := record.Open(safefile.Files(path))
+	if err != nil {
+		return nil, In(path, err)
 	}
 	return p, nil
 }
