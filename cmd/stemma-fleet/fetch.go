@@ -101,7 +101,7 @@ func (o *storeFlags) query(fs *flag.FlagSet) (*bucket.Query, error) {
 // each calls do with each record that a query selects.
 func (o *storeFlags) each(q *bucket.Query, do func(m *bucket.Manifest, file string) error) error {
 	ctx := context.Background()
-	b, err := bucket.Open(ctx, o.store)
+	b, err := bucket.OpenThere(ctx, o.store)
 	if err != nil {
 		return err
 	}

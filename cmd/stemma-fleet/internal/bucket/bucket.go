@@ -49,8 +49,14 @@ type Bucket struct {
 	dir      string // that it is, or ""
 }
 
-// Open opens the bucket at a URL: s3://bucket/prefix, or file:///directory.
-func Open(ctx context.Context, store string) (*Bucket, error) {
+// Open opens the bucket at a URL: s3://bucket/prefix, or file:///directory, which it makes if it is not there.
+func Open(ctx context.Context, store string) (*Bucket, error) { return open(ctx, store, "1") }
+
+// OpenThere opens a bucket to read it: a directory that is not there is an error, since its name may be wrong.
+func OpenThere(ctx context.Context, store string) (*Bucket, error) { return open(ctx, store, "") }
+
+// open opens a bucket. Package fileblob makes a directory if create is not empty.
+func open(ctx context.Context, store, create string) (*Bucket, error) {
 	const want = "want s3://BUCKET/PREFIX or file:///DIRECTORY"
 	u, err := url.Parse(store)
 	switch {
@@ -69,7 +75,7 @@ func Open(ctx context.Context, store string) (*Bucket, error) {
 		if dir, err := filepath.EvalSymlinks(u.Path); err == nil {
 			u.Path = dir
 		}
-		for name, value := range map[string]string{"create_dir": "1", "no_tmp_dir": "1", "metadata": "skip"} {
+		for name, value := range map[string]string{"create_dir": create, "no_tmp_dir": "1", "metadata": "skip"} {
 			if !q.Has(name) {
 				q.Set(name, value)
 			}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -423,6 +424,24 @@ func TestOpen(t *testing.T) {
 			strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v, want %s", url, err, want)
 		}
+	}
+}
+
+// TestOpenThere has a directory that is not there: who reads gets an error and makes none, who uploads makes it.
+func TestOpenThere(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	if _, err := bucket.OpenThere(context.Background(), "file://"+dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("to read: %v, want that it does not exist", err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("after that: %v, want no directory", err)
+	}
+	for _, open := range []func(context.Context, string) (*bucket.Bucket, error){bucket.Open, bucket.OpenThere} {
+		b, err := open(context.Background(), "file://"+dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Close()
 	}
 }
 
