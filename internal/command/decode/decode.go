@@ -208,9 +208,12 @@ func (s *Set) missing(run uint64) error {
 	for _, r := range s.roots {
 		paths = append(paths, r.path)
 	}
-	return fmt.Errorf("ID of run %016x: no record of that run in %s (have %s); name the record of the run that "+
-		"wrote the log",
-		run, strings.Join(paths, " and "), have)
+	where, remedy := strings.Join(paths, " and "), "name the record of the run that wrote the log"
+	if s.Fetch != nil {
+		where = "the store, nor in " + where
+		remedy = "'stemma collect' puts it there when the program has ended"
+	}
+	return fmt.Errorf("ID of run %016x: no record of that run in %s (have %s); %s", run, where, have, remedy)
 }
 
 // decodeIn decodes an ID with one record, and opens the record if need be. One that has

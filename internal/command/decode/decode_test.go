@@ -282,13 +282,20 @@ func TestRecordAppears(t *testing.T) {
 // warn of. A log without IDs needs none.
 func TestFetched(t *testing.T) {
 	_, path, id, _ := recordtest.Shop(t)
+	parsed, err := ctxid.Parse(id)
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Chdir(t.TempDir())
 	for _, c := range []struct {
 		name, text, want, notes, fails string
 		paths                          []string // that are fetched
 	}{
 		{name: "there", text: id + "\n", want: recordtest.ShopLine + "\n", paths: []string{path}},
-		{name: "not there", text: id + "\n", want: id + "\n", notes: "1 ID cannot be decoded and was left as it is: ",
+		{name: "not there", text: id + "\n", want: id + "\n",
+			notes: "1 ID cannot be decoded and was left as it is: " + id +
+				fmt.Sprintf(": ID of run %016x: no record of that run in the store, nor in . and stemma.out "+
+					"(have 0 runs); 'stemma collect' puts it there when the program has ended\n", parsed.Run),
 			fails: "no ID of the text has a record in the store"},
 		{name: "no ID", text: "begins\n", want: "begins\n"},
 	} {
