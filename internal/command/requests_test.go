@@ -63,7 +63,7 @@ func TestReportRequests(t *testing.T) {
 			"7             1s          3  main.main ← [pending]\n",
 			"                   9            2ms          2  main.main\n",
 			"7           30µs          1  main.in ← main.serve ← main.main\n"}},
-		{"report -requests -top=1", []string{"and 3 more requests; -top=-1 lists all"}},
+		{"report -requests -top=1", []string{"and 3 more samples; -top=-1 lists all"}},
 		{"report -request=7", []string{
 			"7           30µs          1  main.in main.go:9\n" + strings.Repeat(" ", 50) + "main.serve main.go:19\n"}},
 		{"report -request 0x7 -json", []string{`"id": 7,`, `"time": 30000,`, `"pending": true,`, `"func": "main.serve",`}},
@@ -84,11 +84,12 @@ func TestReportRequests(t *testing.T) {
 func TestReportRequestsErrors(t *testing.T) {
 	writeRequests(t)
 	for args, want := range map[string]string{
-		"report -request=8":           "no request 8 among 4 requests; report -requests lists them",
+		"report -request=8": "no sample of request 8 among 4 samples that the program asked for; report -requests " +
+			"lists them",
 		"report -request=x":           "want a number",
 		"report -requests -tree":      "-requests excludes",
 		"report -requests -focus=a":   "-focus does nothing for report -requests",
-		"export -request=8":           "no request 8",
+		"export -request=8":           "no sample of request 8",
 		"export -request=8 -format=x": "no such format",
 	} {
 		if code, out, errs := runMain(strings.Fields(args)...); code == base.ExitOK || !strings.Contains(errs, want) {

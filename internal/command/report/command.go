@@ -187,7 +187,8 @@ func declareReport(fs *flag.FlagSet, o *Options) {
 		})
 	fs.BoolVar(&o.Goroutines, "goroutines", false, "list the goroutines that exist, by the context that started them")
 	fs.BoolVar(&o.Requests, "requests", false, "list the samples that the program asked for")
-	fs.Func("request", "of these, list those with identifier `ID`, with their stacks", o.Request.Set)
+	fs.Func("request", "list the samples that the program asked for under identifier `ID`, with their stacks",
+		o.Request.Set)
 	fs.StringVar(&o.Function, "func", "",
 		"list the functions that match `REGEXP`, with callers and callees; with -contexts, the stacks that end in them")
 	base.ChoiceVar(fs, &o.By, "by", "", "add up by `"+strings.Join(groupings(), "|")+"`", groupings)

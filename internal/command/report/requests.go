@@ -41,8 +41,8 @@ func (id *RequestID) Of(p *profile.Profile) ([]profile.Request, error) {
 		return nil, base.Usagef("no requests in this profile: a program makes them by stemma.Sample and "+
 			"stemma.SampleLabeled, if it was built with %s", engine.Giving(engine.Samples))
 	case len(list) == 0:
-		return nil, base.Usagef("no request %d among %s; report -requests lists them", id.Value,
-			humanize.Plural(len(p.Requests), "request"))
+		return nil, base.Usagef("no sample of request %d among %s that the program asked for; report -requests lists "+
+			"them", id.Value, humanize.Plural(len(p.Requests), "sample"))
 	}
 	return list, nil
 }
@@ -71,7 +71,7 @@ func (r *reporter) requests(p *profile.Profile) error {
 			r.printf("%20s %14s %10s    %s%s\n", "", "", "", f.Func, position(f.File, f.Line))
 		}
 	}
-	r.more(len(list), "request")
+	r.more(len(list), "sample")
 	return nil
 }
 
