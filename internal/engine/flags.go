@@ -129,7 +129,11 @@ var Flags = []*Flag{
 		Name: "walk", In: func(o *Options) any { return &o.Sample.Walk }, Noun: "walk",
 		Values: []string{"unwinder", "fp", "incremental", "marker"},
 		Help:   "walk stacks by `WALK`",
-		Check:  (*Options).checkWalk,
+		Each: func() string {
+			return "incremental, the default, or marker with -sampler=isps; fp, the default, or unwinder with the " +
+				"others"
+		},
+		Check: (*Options).checkWalk,
 		Runtime: func(o *Options) []string {
 			return words("walk", o.Sample.Walk)
 		},
