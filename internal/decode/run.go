@@ -12,9 +12,8 @@ import (
 // program records what an ID stands for before it hands out the ID. Like a Decoder, a
 // Run is not for several goroutines.
 type Run struct {
-	d    *Decoder
-	live *record.Record // nil for a sealed one
-	size int64
+	d   *Decoder
+	rec *record.Record
 }
 
 // NewRun returns a Run of a record that was read.
@@ -22,24 +21,19 @@ func NewRun(rec *record.Record) (*Run, error) {
 	if rec.IDs == nil {
 		return nil, fmt.Errorf("no record of context IDs")
 	}
-	r := &Run{d: New(rec), size: rec.IDs.Size()}
-	if rec.Live() {
-		r.live = rec
-	}
-	return r, nil
+	return &Run{New(rec), rec}, nil
 }
 
 // Decode is [Decoder.Decode] with what is on record now. If the record cannot be read
 // any more, what was read before still holds.
 func (r *Run) Decode(id ctxid.ID) (Stack, error) {
 	s, err := r.d.Decode(id)
-	if err == nil || r.live == nil || id.Run != r.d.c.Run {
+	if err == nil || !r.rec.Live() || id.Run != r.rec.IDs.Run {
 		return s, err
 	}
-	grew, failed := r.live.Update()
+	grew, failed := r.rec.Update()
 	if grew {
 		r.d.grown()
-		r.size = r.d.c.Size()
 		s, err = r.d.Decode(id)
 	}
 	if err != nil && failed != nil {
@@ -49,4 +43,4 @@ func (r *Run) Decode(id ctxid.ID) (Stack, error) {
 }
 
 // Size returns how many bytes of the record were read.
-func (r *Run) Size() int64 { return r.size }
+func (r *Run) Size() int64 { return r.rec.IDs.Size() }

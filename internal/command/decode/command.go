@@ -84,6 +84,10 @@ func runDecode(e *base.Env, args []string) error {
 	if err != nil {
 		return err
 	}
+	stored, err := f.store.Given("decode")
+	if err != nil {
+		return err
+	}
 	var paths []string
 	for len(ids) > 0 && !strings.HasPrefix(ids[0], ctxid.Prefix) && !ctxid.IsOld(ids[0]) {
 		paths, ids = append(paths, ids[0]), ids[1:]
@@ -101,10 +105,6 @@ func runDecode(e *base.Env, args []string) error {
 		}
 	}
 	if err := format.checkDecode(); err != nil && !f.fingerprint {
-		return err
-	}
-	stored, err := f.store.Given("decode")
-	if err != nil {
 		return err
 	}
 	set, err := Open(paths...)

@@ -107,20 +107,18 @@ func Open(paths ...string) (*Set, error) {
 // never returns an error if path has no context IDs, and will have none.
 func never(path string) error {
 	place, err := store.Probe(path)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil // it may be made yet
-	case !place.Dir:
+	}
+	if !place.Dir {
 		if err := notRecord(path); err != nil {
 			return err
 		}
-		if _, err := runOf(place); err != nil {
-			return store.In(path, err)
-		}
-	case place.Live() && !place.IDs():
-		return store.In(path, ErrNoContexts)
 	}
-	return nil
+	if _, err := runOf(place); err != nil && (!place.Dir || errors.Is(err, ErrNoContexts)) {
+		return store.In(path, err)
+	}
+	return nil // a directory may become a record yet, or get some
 }
 
 var ErrNoContexts = errors.New("no record of context IDs; build the program with " + engine.Giving(engine.IDs))
