@@ -102,10 +102,9 @@ var own ownDecoder
 
 // An ownDecoder keeps what was read of the live directory.
 type ownDecoder struct {
-	mu     sync.Mutex
-	record *decode.Run // nil before the first ID
-
-	fingerprints *decode.Fingerprints // with record
+	mu           sync.Mutex
+	record       *decode.Run // nil before the first ID
+	fingerprints decode.Fingerprints
 }
 
 // decode returns the stack of an ID.
@@ -119,7 +118,7 @@ func (o *ownDecoder) decode(id ctxid.ID) (Stack, error) {
 		if err != nil {
 			return Stack{}, fmt.Errorf("%s: %w", dir, err)
 		}
-		o.record, o.fingerprints = run, decode.NewFingerprints()
+		o.record = run
 	}
 	s, err := o.record.Decode(id)
 	if err != nil {

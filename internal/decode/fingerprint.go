@@ -7,10 +7,10 @@ import (
 // maxFingerprints is how many frames are remembered.
 const maxFingerprints = 1 << 20
 
-// Fingerprints makes the fingerprints of stacks. It remembers those of their outer parts. It is not for several
-// goroutines.
+// Fingerprints makes the fingerprints of stacks. It remembers those of their outer parts. The zero value has seen no
+// stack. It is not for several goroutines.
 type Fingerprints struct {
-	tree  *fingerprint.Tree
+	tree  fingerprint.Tree
 	links map[*Link]called
 	nodes int // about as many as the tree has
 }
@@ -21,11 +21,6 @@ type called struct {
 	goes bool // by a go statement
 	file string
 	line int
-}
-
-// NewFingerprints returns one that has seen no stack.
-func NewFingerprints() *Fingerprints {
-	return &Fingerprints{tree: new(fingerprint.Tree), links: make(map[*Link]called)}
 }
 
 // Of returns the fingerprints of a stack.
@@ -42,7 +37,10 @@ func (p *Fingerprints) Text(s Stack) string {
 // link returns the place that a function was called from which was entered by way of l.
 func (p *Fingerprints) link(l *Link) called {
 	if p.nodes > maxFingerprints {
-		*p = *NewFingerprints()
+		*p = Fingerprints{}
+	}
+	if p.links == nil {
+		p.links = make(map[*Link]called)
 	}
 	var todo []*Link
 	at, ok := p.links[l]

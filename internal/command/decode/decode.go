@@ -45,7 +45,7 @@ type Set struct {
 	Fetch   func(run uint64) ([]string, error)
 	fetched map[uint64]time.Time // when that was asked for a run
 
-	fingerprints *decode.Fingerprints
+	fingerprints decode.Fingerprints
 	seen         fingerprint.Set
 }
 
@@ -81,7 +81,7 @@ type contextRoot struct {
 // or directories of either; without a path those in the working directory. There
 // need not be any yet, unless it is clear that there will be none at one of the paths.
 func Open(paths ...string) (*Set, error) {
-	s := &Set{byRun: make(map[uint64][]*contextRecord), limit: maxOpen, fingerprints: decode.NewFingerprints()}
+	s := &Set{byRun: make(map[uint64][]*contextRecord), limit: maxOpen}
 	for _, path := range paths {
 		// The beginning has the number of its run. All of it is read when an ID of that run comes.
 		if info, err := os.Stat(path); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {

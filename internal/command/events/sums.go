@@ -92,13 +92,13 @@ type eventTable struct {
 	why     error
 
 	decoders     map[uint64]*decode.Decoder // by run
-	fingerprints *decode.Fingerprints
+	fingerprints decode.Fingerprints
 	seen         fingerprint.Set
 }
 
 func newEventTable(rec *store.Records) *eventTable {
 	t := &eventTable{byStack: make(map[[2]string]*eventSum), total: make(map[string]*eventSum),
-		decoders: make(map[uint64]*decode.Decoder), fingerprints: decode.NewFingerprints()}
+		decoders: make(map[uint64]*decode.Decoder)}
 	for _, p := range rec.Profiles {
 		t.decoders[p.IDs.Run] = decode.New(p)
 	}

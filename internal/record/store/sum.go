@@ -22,6 +22,7 @@ const maxKept = 32
 type summand struct {
 	place   Place
 	rec     *record.Record // nil if it is to be read once more
+	light   profile.Part   // of one without rec: what is to be known of it before
 	metrics []string       // that are exact, but for those of the program's own; nil of a record without calls
 }
 
@@ -51,18 +52,28 @@ func LoadCounts(paths []string, noCounts error) (*Records, *record.Record, error
 // A sum adds up records that come one after the other.
 type sum struct {
 	summands []summand
-	parts    []profile.Part
 	ids      bool // one of them has context IDs
 }
 
 // add adds a record of a place. One whose program ran is kept: read once more, it would have more in it.
 func (s *sum) add(place Place, p *record.Record, running bool) {
-	one, part := summand{place, p, metricsOf(p.Profile)}, p.Part()
+	one := summand{place: place, rec: p, metrics: metricsOf(p.Profile)}
 	s.ids = s.ids || p.IDs != nil
 	if len(s.summands) >= maxKept && p.IDs == nil && !running {
-		one.rec, part = nil, part.Light()
+		one.rec, one.light = nil, p.Part().Light()
 	}
-	s.summands, s.parts = append(s.summands, one), append(s.parts, part)
+	s.summands = append(s.summands, one)
+}
+
+// parts returns the summands as parts of the sum.
+func (s *sum) parts() (list []profile.Part) {
+	for _, one := range s.summands {
+		if one.rec != nil {
+			one.light = one.rec.Part()
+		}
+		list = append(list, one.light)
+	}
+	return list
 }
 
 // metricsOf returns the exact metrics of a profile with calls, but for those of the program's own: that a program has
@@ -133,7 +144,7 @@ func (s *sum) of() (*record.Record, error) {
 	case s.ids:
 		return s.ofIDs()
 	}
-	kept, err := profile.KeepSnapshots(s.parts...)
+	kept, err := profile.KeepSnapshots(s.parts()...)
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +195,7 @@ func (s *sum) again(i int) (*record.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !slices.EqualFunc(rec.Processes, s.parts[i].Processes, isSame) {
+	if !slices.EqualFunc(rec.Processes, one.light.Processes, isSame) {
 		path := profile.Printable(one.place.Path)
 		return nil, fmt.Errorf("%s: is another record than it was a moment ago; try again", path)
 	}

@@ -85,8 +85,8 @@ func TestLoadSumKeepsFew(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole := 0
-	for i, one := range s.summands {
-		if one.rec != nil || len(s.parts[i].Nodes) > 0 {
+	for i, part := range s.parts() {
+		if s.summands[i].rec != nil || len(part.Nodes) > 0 {
 			whole++
 		}
 	}

@@ -49,7 +49,7 @@ func TestFingerprints(t *testing.T) {
 					}
 				}
 			} else {
-				decoder, prints := decode.New(rec), decode.NewFingerprints()
+				decoder, prints := decode.New(rec), new(decode.Fingerprints)
 				for id := range ids {
 					stack, err := decoder.Decode(id)
 					if err != nil {
