@@ -43,6 +43,7 @@ type key struct {
 //want:context [main];main.main;main.natives;main.texts;native runtime.slicerunetostring 3
 //want:context [main];main.main;main.natives;main.texts;native runtime.intstring 2
 //want:context [main];main.main;main.natives;main.texts;native runtime.cmpstring 3
+//want:context [main];main.main;main.natives;main.texts;native runtime.memequal 4
 //want:context [main];main.main;main.natives;main.ifaces;native runtime.convTstring 3
 //want:context [main];main.main;main.natives;main.ifaces;native runtime.convT64 6
 //want:context [main];main.main;main.natives;main.ifaces;native runtime.efaceeq 5
@@ -209,6 +210,11 @@ func texts() {
 	n := 0
 	for range 3 {
 		if a < b {
+			n++
+		}
+	}
+	for range 4 {
+		if a == b {
 			n++
 		}
 	}

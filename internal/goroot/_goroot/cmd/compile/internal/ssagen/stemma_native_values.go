@@ -39,6 +39,13 @@ func stemmaIsNative(path string) bool {
 	return path == "runtime" || path == base.Ctxt.Pkgpath && base.Flag.CompilingRuntime || stemmaNative[path]
 }
 
+// stemmaIsCall reports whether a call of a native stays one, although the architecture may have an operation for it,
+// since that operation is nothing but a call: otherwise it would be counted on other architectures only.
+func stemmaIsCall(pkg, fn string) bool {
+	return pkg == "runtime" && fn == "memequal" && stemmaEngine() != nil && stemmaEngine().natives &&
+		!stemmaIsNative(base.Ctxt.Pkgpath)
+}
+
 // stemmaIsLinked reports whether n is declared without a body, and not in assembly: there it has a
 // wrapper that counts. A name of its own for a function of another package is for those that know what
 // they call, and may want its address: compilers that run in the program, say.
