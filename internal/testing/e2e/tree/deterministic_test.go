@@ -60,6 +60,21 @@ func repeats(t *testing.T, exe string, runs int, env ...string) (first string, e
 	return first, nil
 }
 
+// TestDeterministicHashes runs the same program on a processor that hashes, and on one that does not, as another
+// architecture would in another way.
+func TestDeterministicHashes(t *testing.T) {
+	exe := e2e.Build(t, "random")
+	var counts [2]string
+	for i, aes := range []string{"on", "off"} {
+		r := e2e.Run(t, exe, "STEMMA_DETERMINISTIC=1", "GODEBUG=cpu.aes="+aes)
+		r.OK(t)
+		counts[i] = contexts(r.Read(t))
+	}
+	if counts[0] != counts[1] {
+		t.Errorf("without AES: %s", firstDifference(counts[0], counts[1]))
+	}
+}
+
 // TestDeterministicMallocs runs a program with C: what malloc returns does not depend on the thread. The program sees
 // the environment of its user.
 func TestDeterministicMallocs(t *testing.T) {
