@@ -273,10 +273,11 @@ func TestReportContexts(t *testing.T) {
 		h.Dacce.Encodes, h.Dacce.EncodeTime, h.Dacce.MaxPause = 12, 3_475_000, 90_000
 	})
 	d.WriteTo(t, path)
-	timed := filepath.Join(t.TempDir(), "timed.stemma")
+	timed := filepath.Join(t.TempDir(), "my timed.stemma")
 	var summary bytes.Buffer
 	if err := run.SealAndSummarize(&base.Env{Stderr: &summary}, path, timed, 2*time.Second); err != nil ||
-		!strings.Contains(summary.String(), "see 'stemma decode") {
+		!strings.Contains(summary.String(), fmt.Sprintf("wrote %s; see 'stemma decode %q <LOG' and 'stemma events %[2]q'\n",
+			timed, timed)) {
 		t.Errorf("%v, %s", err, &summary)
 	}
 	if out, _, _ := mainOf(t, "", "report", timed); !strings.Contains(out, "       5,120    2.50 ") ||
@@ -318,19 +319,35 @@ func TestDecodeLogs(t *testing.T) {
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"srv.log": id + "\n", "srv.log.1.gz": packed.String()} {
+	for name, text := range map[string]string{"srv.log": id + "\n", "srv\x1b.log": id + "\n",
+		"srv.log.1.gz": packed.String()} {
 		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, c := range []struct{ stdin, arg, want string }{
-		{"", "srv.log", "srv.log is no record; to decode a log: stemma decode <srv.log\n"},
-		{"", "srv.log.1.gz", "to decode a log: zcat srv.log.1.gz | stemma decode\n"},
-		{packed.String(), path, "decompress it: zcat LOG | stemma decode\n"},
+	if err := os.Rename(path, "my shop.stemma"); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		stdin string
+		args  []string
+		want  string
+	}{
+		{"", []string{"srv.log"}, "srv.log is no record; to decode a log: stemma decode <srv.log\n"},
+		{"", []string{"srv.log.1.gz"}, "to decode a log: zcat srv.log.1.gz | stemma decode\n"},
+		{packed.String(), []string{"my shop.stemma"}, "decompress it: zcat LOG | stemma decode\n"},
+		{"", []string{"my shop.stemma", "srv.log"}, ": stemma decode \"my shop.stemma\" <srv.log\n"},
+		{"", []string{"-format=short", "srv.log", "stemma.out", "other"},
+			": stemma decode -format=short stemma.out other <srv.log\n"},
+		{"", []string{"srv.log.1.gz", "stemma.out"}, ": zcat srv.log.1.gz | stemma decode stemma.out\n"},
+		{"", []string{"stemma.out", "srv.log.1.gz", "srv.log"},
+			"srv.log.1.gz is compressed, and no record; to decode logs: (zcat srv.log.1.gz; cat srv.log) | " +
+				"stemma decode stemma.out\n"},
+		{"", []string{"srv\x1b.log"}, "srv\\x1b.log is no record; to decode a log: stemma decode <$'srv\\x1b.log'\n"},
 	} {
-		if out, errs, code := mainOf(t, c.stdin, "decode", c.arg); code != base.ExitUsage || out != "" ||
-			!strings.HasSuffix(errs, c.want) {
-			t.Errorf("%s: code %d, %q, standard error %q, want %q", c.arg, code, out, errs, c.want)
+		if out, errs, code := mainOf(t, c.stdin, append([]string{"decode"}, c.args...)...); code != base.ExitUsage ||
+			out != "" || !strings.HasSuffix(errs, c.want) {
+			t.Errorf("%s: code %d, %q, standard error %q, want %q", c.args, code, out, errs, c.want)
 		}
 	}
 }

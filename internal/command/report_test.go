@@ -160,6 +160,17 @@ func TestSummary(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, wd, "summary.txt", stderr.String())
+	// A command that a message names can be typed as it is.
+	for out, want := range map[string]string{
+		"my shapes.stemma": `wrote my shapes.stemma; see 'stemma report "my shapes.stemma"'`,
+		"a\x1bb.stemma":    `wrote a\x1bb.stemma; see 'stemma report $'a\x1bb.stemma''`,
+	} {
+		stderr.Reset()
+		err := run.SealAndSummarize(&base.Env{Stderr: &stderr}, "stemma.out/shapes.4242", out, 0)
+		if err != nil || !strings.Contains(stderr.String(), want+"\n") {
+			t.Errorf("%q: have %v, %s, want %s", out, err, &stderr, want)
+		}
+	}
 }
 
 func TestReportErrors(t *testing.T) {

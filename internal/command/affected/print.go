@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/humanize"
 	"github.com/stemma-go/stemma/internal/record/store"
@@ -108,7 +109,7 @@ func PrintAffected(w io.Writer, suites []Suite, versions string, asJSON bool) er
 func (a *Affected) line() string {
 	var b strings.Builder
 	for _, word := range append(slices.Clone(a.Env), a.Command...) {
-		b.WriteString(quote(word))
+		b.WriteString(base.ShellWord(word))
 		b.WriteByte(' ')
 	}
 	switch {
@@ -118,15 +119,4 @@ func (a *Affected) line() string {
 		return b.String() + " # builds it: none of its tests is affected"
 	}
 	return strings.TrimSuffix(b.String(), " ")
-}
-
-// plain are the characters that no shell takes for anything else.
-const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@+,-"
-
-// quote returns a word as a shell reads it.
-func quote(word string) string {
-	if word != "" && strings.Trim(word, plain) == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/humanize"
@@ -68,7 +69,7 @@ func (c *cleaner) elsewhere() {
 	path := filepath.Join(os.TempDir(), fmt.Sprint("stemma-", os.Geteuid()))
 	if n := len(store.LiveDirs(path)); n > 0 {
 		fmt.Fprintf(c.w, "left alone: %s in %s, of programs that were started anywhere; 'stemma clean %s' removes "+
-			"those of programs that have ended\n", humanize.Plural(n, "record"), path, path)
+			"those of programs that have ended\n", humanize.Plural(n, "record"), path, base.Typed(path))
 	}
 }
 

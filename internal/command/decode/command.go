@@ -107,6 +107,9 @@ func runDecode(e *base.Env, args []string) error {
 	if err := format.checkDecode(); err != nil && !f.fingerprint {
 		return err
 	}
+	if err := noLogs(fs, paths); err != nil {
+		return err
+	}
 	set, err := Open(paths...)
 	if err != nil {
 		return err

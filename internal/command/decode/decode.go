@@ -110,11 +110,6 @@ func never(path string) error {
 	if err != nil {
 		return nil // it may be made yet
 	}
-	if !place.Dir {
-		if err := notRecord(path); err != nil {
-			return err
-		}
-	}
 	if _, err := runOf(place); err != nil && (!place.Dir || errors.Is(err, ErrNoContexts)) {
 		return store.In(path, err)
 	}

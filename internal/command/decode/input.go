@@ -2,8 +2,11 @@ package decode
 
 import (
 	"bytes"
+	"cmp"
+	"flag"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/sealed"
@@ -29,23 +32,51 @@ func compressed(head []byte) string {
 	return ""
 }
 
-// notRecord returns an error that says how to decode the log at path, nil if the file may be a record.
-func notRecord(path string) error {
+// noLogs returns an error if some of the paths are no records: it says how to decode these logs with the other paths,
+// and with the flags that were given.
+func noLogs(fs *flag.FlagSet, paths []string) error {
+	command := []string{"stemma", "decode"}
+	fs.Visit(func(f *flag.Flag) { command = append(command, "-"+f.Name+"="+f.Value.String()) })
+	var prints []string // commands that print the logs
+	what, first := "", ""
+	for _, path := range paths {
+		printer, log := logAt(path)
+		if !log {
+			command = append(command, path)
+			continue
+		}
+		if len(prints) == 0 {
+			what, first = profile.Printable(path)+" is no record", path
+			if printer != "cat" {
+				what = profile.Printable(path) + " is compressed, and no record"
+			}
+		}
+		prints = append(prints, printer+" "+base.Typed(path))
+	}
+	switch {
+	case len(prints) == 0:
+		return nil
+	case len(prints) > 1:
+		return base.Usagef("decode: %s; to decode logs: (%s) | %s", what, strings.Join(prints, "; "),
+			base.TypedAll(command))
+	case strings.HasPrefix(prints[0], "cat "):
+		return base.Usagef("decode: %s; to decode a log: %s <%s", what, base.TypedAll(command), base.Typed(first))
+	}
+	return base.Usagef("decode: %s; to decode a log: %s | %s", what, prints[0], base.TypedAll(command))
+}
+
+// logAt returns the command that prints the file at path, and whether it may be a log: it has text, or is compressed,
+// and is no record.
+func logAt(path string) (printer string, log bool) {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return "", false
+	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil
+		return "", false
 	}
 	defer f.Close()
 	head := make([]byte, 16)
 	n, _ := io.ReadFull(f, head)
-	command := compressed(head[:n])
-	path = profile.Printable(path)
-	switch {
-	case n == 0 || sealed.Is(head[:n]):
-		return nil
-	case command != "":
-		return base.Usagef("decode: %s is compressed, and no record; to decode a log: %s %[1]s | stemma decode", path,
-			command)
-	}
-	return base.Usagef("decode: %s is no record; to decode a log: stemma decode <%[1]s", path)
+	return cmp.Or(compressed(head[:n]), "cat"), n > 0 && !sealed.Is(head[:n])
 }

@@ -135,11 +135,8 @@ func format(vars []toolchain.Variable, asJSON, values bool) ([]byte, error) {
 		case values:
 			fmt.Fprintln(&out, v.Value)
 		default:
-			fmt.Fprintf(&out, "export %s=%s\n", v.Name, shellQuote(v.Value))
+			fmt.Fprintf(&out, "export %s=%s\n", v.Name, base.ShellWord(v.Value))
 		}
 	}
 	return out.Bytes(), nil
 }
-
-// shellQuote returns a word that a shell reads as s, whatever is in it.
-func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/humanize"
 	"github.com/stemma-go/stemma/profile"
@@ -54,7 +55,7 @@ func stabilityOf(w io.Writer, v *cct.Values, k, by, runs int, outFile string) {
 		fmt.Fprintf(w, "%15s  %s\n", humanize.Amount(t, v.Counts[by][i]), ContextLine(v.Stack(uint32(i))))
 	}
 	fmt.Fprintf(w, "stemma: 'stemma report -metric=%s -contexts %s' lists all; diff leaves them out\n",
-		t.Varying().Name, outFile)
+		base.Typed(t.Varying().Name), base.Typed(outFile))
 }
 
 // percentAtLeast returns a share, rounded down: 100 % means all.

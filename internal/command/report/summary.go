@@ -6,9 +6,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/humanize"
 	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/profile"
 )
 
 // summarizeContexts prints what run says about a program with context IDs.
@@ -34,7 +36,8 @@ func contextsWritten(w io.Writer, p *record.Record, outFile string) {
 	for _, line := range Warnings(p.Profile) {
 		fmt.Fprintf(w, "stemma: warning: %s\n", line)
 	}
-	fmt.Fprintf(w, "stemma: wrote %s; see 'stemma decode %s <LOG' and 'stemma events %s'\n", outFile, outFile, outFile)
+	fmt.Fprintf(w, "stemma: wrote %s; see 'stemma decode %[2]s <LOG' and 'stemma events %[2]s'\n",
+		profile.Printable(outFile), base.Typed(outFile))
 }
 
 // How many functions and paths the summary of a run shows.
@@ -66,7 +69,7 @@ func Summarize(w io.Writer, p *record.Record, outFile string) error {
 	if err := r.overview(); err != nil {
 		return err
 	}
-	r.printf("stemma: wrote %s; see 'stemma report %s'\n", outFile, outFile)
+	r.printf("stemma: wrote %s; see 'stemma report %s'\n", profile.Printable(outFile), base.Typed(outFile))
 	return nil
 }
 

@@ -100,7 +100,7 @@ func (r *Outcome) Seal(e *base.Env, outFile string) error {
 		return fmt.Errorf("%w; the record stays in %s", err, r.Base)
 	case r.Keep:
 		fmt.Fprintf(e.Stderr, "stemma: the recorded calls are in the live directory; see 'stemma replay %s'\n",
-			store.Relative(sealed[0]))
+			base.Typed(store.Relative(sealed[0])))
 		apart = append(apart, sealed[1:]...)
 	case len(apart) == 0 && len(running) == 0:
 		return r.Remove()
@@ -176,7 +176,7 @@ func (r *Outcome) sealSum(e *base.Env, dirs []string, outFile string, notes []st
 		return err
 	}
 	fmt.Fprintf(e.Stderr, "stemma: the sum of %s; 'stemma info %s' lists them\n",
-		humanize.Plural(len(p.Processes), "program that ran", "programs that ran"), outFile)
+		humanize.Plural(len(p.Processes), "program that ran", "programs that ran"), base.Typed(outFile))
 	return report.Summarize(e.Stderr, p, outFile)
 }
 
@@ -189,14 +189,14 @@ func (r *Outcome) tellLeft(notes io.Writer, apart []string, why error, running [
 			reason = ": " + why.Error()
 		}
 		fmt.Fprintf(notes, "stemma: %s, of processes that it started, %s in %s%s; name %s and %s to read all of them\n",
-			humanize.Plural(len(apart), "more record"), humanize.Noun(len(apart), "stays", "stay"), at, reason, outFile,
-			at)
+			humanize.Plural(len(apart), "more record"), humanize.Noun(len(apart), "stays", "stay"), at, reason,
+			base.Typed(outFile), base.Typed(at))
 		store.ListDirs(notes, apart)
 	}
 	if len(running) > 0 {
 		fmt.Fprintf(notes, "stemma: %s that it started still %s into %s; name %s and %s to read all of them\n",
 			humanize.Plural(len(running), "process", "processes"), humanize.Noun(len(running), "records", "record"), at,
-			outFile, at)
+			base.Typed(outFile), base.Typed(at))
 		store.ListDirs(notes, running)
 	}
 }
