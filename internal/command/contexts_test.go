@@ -276,8 +276,8 @@ func TestReportContexts(t *testing.T) {
 	timed := filepath.Join(t.TempDir(), "my timed.stemma")
 	var summary bytes.Buffer
 	if err := run.SealAndSummarize(&base.Env{Stderr: &summary}, path, timed, 2*time.Second); err != nil ||
-		!strings.Contains(summary.String(), fmt.Sprintf("wrote %s; see 'stemma decode %q <LOG' and 'stemma events %[2]q'\n",
-			timed, timed)) {
+		!strings.Contains(summary.String(), fmt.Sprintf("wrote %s; see 'stemma decode %q <LOG' and "+
+			"'stemma events %[2]q'\n", timed, timed)) {
 		t.Errorf("%v, %s", err, &summary)
 	}
 	if out, _, _ := mainOf(t, "", "report", timed); !strings.Contains(out, "       5,120    2.50 ") ||

@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/command/run"
@@ -212,7 +214,9 @@ func TestReportErrors(t *testing.T) {
 			[]string{"report", "-by=type", "stemma.out"}},
 		{base.ExitUsage, "-by does nothing for report -func", []string{"report", "-by=line", "-func=x"}},
 		{base.ExitUsage, "report: flag provided but not defined: -x", []string{"report", "-x"}},
-		{base.ExitUsage, "seal: no live directory given", []string{"seal"}},
+		{base.ExitUsage, "seal: no live directory given; name one, or several that are added up; the one here: " +
+			"stemma seal stemma.out/shapes.4242\n", []string{"seal"}},
+		{base.ExitUsage, "; the one here: stemma baseline stemma.out/shapes.4242\n", []string{"baseline"}},
 		{base.ExitUsage, "verify: -live: no live directory given", []string{"verify", "-live"}},
 		{base.ExitUsage, `-format=dot: no such format`, []string{"export", "-format=dot", "stemma.out"}},
 		{base.ExitUsage, `-format=dot: no such format`, []string{"export", "-format=dot", "nothing"}},
@@ -227,6 +231,25 @@ func TestReportErrors(t *testing.T) {
 	t.Chdir("empty")
 	if code, _, stderr := runMain("report"); code != base.ExitUsage || !strings.Contains(stderr, "no profile given") {
 		t.Errorf("nothing to report: exit code %d, stderr %q", code, stderr)
+	}
+	if _, _, stderr := runMain("seal"); !strings.HasSuffix(stderr, "several that are added up\n") {
+		t.Errorf("nothing to seal: stderr %q", stderr)
+	}
+	for i, name := range []string{"a.1-000001", "my b.2-000002"} {
+		dir := filepath.Join("stemma.out", name)
+		recordtest.Shapes().WriteTo(t, dir)
+		files, err := filepath.Glob(filepath.Join(dir, "*"))
+		for _, path := range append(files, dir) {
+			made := time.Now().Add(time.Duration(i-2) * time.Hour)
+			err = errors.Join(err, os.Chtimes(path, made, made))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, stderr := runMain("seal"); !strings.HasSuffix(stderr,
+		"; the newest of 2 here: stemma seal \"stemma.out/my b.2-000002\"\n") {
+		t.Errorf("two to seal: stderr %q", stderr)
 	}
 }
 
@@ -268,19 +291,24 @@ func TestReportWithout(t *testing.T) {
 	}
 }
 
-// A report says how many of the calls are in no context of their own, and what to do.
+// A report says how many of the calls are in no context of their own, and what to do: the same share in the warning as
+// beside [overflow], also where one counter stands for several calls.
 func TestReportOverflow(t *testing.T) {
 	d := recordtest.New(1, "prog")
-	f := d.Func(recordtest.Func{Name: "main.f", Files: []string{"main.go"}})
-	d.Count(0, d.Node(recordtest.Root, layout.RootMain, f), 0, 300)
+	f := d.Func(recordtest.Func{Name: "main.f", Files: []string{"main.go"},
+		Inlined: []recordtest.Inlined{{Callee: "main.in", Line: 2, Counter: 2}},
+		Sites:   []recordtest.Site{{Kind: layout.SiteNative, In: 1, Line: 3, Callee: "runtime.newobject", Counter: 2}}})
+	n := d.Node(recordtest.Root, layout.RootMain, f)
+	d.Count(0, n, 0, 300)
+	d.Count(0, n, 1, 50)
 	d.Count(0, d.Node(recordtest.Overflow, 0, f), 0, 100)
 	d.Header(func(h *layout.Header) { h.Lost[layout.LostNodes] = 7 })
 	dir := filepath.Join(t.TempDir(), "live")
 	d.WriteTo(t, dir)
 	_, stdout, _ := runMain("report", dir)
 	for _, want := range []string{
-		"400 calls · 1 context · 1 function · 100 calls truncated\n",
-		"warning: 7 times a new context had no room; their calls are counted by function, under [overflow]: 25.0% " +
+		"500 calls · 3 contexts · 3 functions · 100 calls truncated\n",
+		"warning: 7 times a new context had no room; their calls are counted by function, under [overflow]: 20.00% " +
 			"of all calls; build with a larger -nodes=N if the disk has room\n",
 	} {
 		if !strings.Contains(stdout, want) {

@@ -312,7 +312,8 @@ func runBaseline(e *base.Env, args []string) error {
 		return err
 	}
 	if len(paths) == 0 {
-		return base.Usagef("baseline: no record given; name a profile, or a live directory, whose counts are written")
+		return base.Usagef("baseline: no record given; name a profile, or a live directory, whose counts are written%s",
+			store.Suggest("baseline"))
 	}
 	load := loadCounts
 	if o.repeats {

@@ -69,7 +69,8 @@ func runSeal(e *base.Env, args []string) error {
 		return err
 	}
 	if len(paths) == 0 {
-		return base.Usagef("seal: no live directory given; name one, or several that are added up")
+		return base.Usagef("seal: no live directory given; name one, or several that are added up%s",
+			store.Suggest("seal"))
 	}
 	if *out == "" {
 		if *out, err = defaultOut(paths); err != nil {

@@ -159,18 +159,37 @@ func newest() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the newest record may be one that cannot be read; name one: %w", err)
 	}
-	paths = append(paths, live...)
+	path := newestOf(append(paths, live...))
+	if path == "" {
+		return "", base.Usagef("no profile given, and neither *%s nor %s/* here; name a profile, or go to the "+
+			"directory where the program ran", SealedSuffix, Out())
+	}
+	return path, nil
+}
+
+// newestOf returns the path of the newest record, "" if there is none.
+func newestOf(paths []string) string {
 	var newest Source
 	for _, path := range paths {
 		if s := SourceOf(path); newest.Path == "" || s.Newer(newest) {
 			newest = s
 		}
 	}
-	if newest.Path == "" {
-		return "", base.Usagef("no profile given, and neither *%s nor %s/* here; name a profile, or go to the "+
-			"directory where the program ran", SealedSuffix, Out())
+	return newest.Path
+}
+
+// Suggest returns the end of a message that wants a record: the command with the newest live directory of programs that
+// were started here, or nothing if there is none.
+func Suggest(command string) string {
+	live := LiveDirs(Out())
+	if len(live) == 0 {
+		return ""
 	}
-	return newest.Path, nil
+	which := "the one here"
+	if len(live) > 1 {
+		which = fmt.Sprintf("the newest of %d here", len(live))
+	}
+	return fmt.Sprintf("; %s: stemma %s %s", which, command, base.Typed(newestOf(live)))
 }
 
 // LoadRepeats reads several runs of the same work, each at a path of its own, one after the other, and finds what
