@@ -264,22 +264,12 @@ func (t *Tree) ranked(calls map[Neighbour]uint64) []Neighbour {
 }
 
 // Overflowed returns how many calls of p are counted by function only, since their contexts had no room, and how many
-// calls there are in all. Natives and inlined calls are among them.
+// calls there are in all, as a report of calls has them.
 func Overflowed(p *profile.Profile) (lost, all uint64) {
-	below := make([]bool, len(p.Nodes))
-	for i := range p.Nodes {
-		n := &p.Nodes[i]
-		below[i] = p.Funcs[n.Func].Kind == profile.FuncOverflow || i > 0 && below[n.Parent]
-		switch p.Funcs[n.Func].Kind {
-		case profile.FuncOrdinary, profile.FuncFault:
-		default:
-			continue
-		}
-		for _, count := range p.NodeCounts(i) {
-			if all += count; below[i] {
-				lost += count
-			}
-		}
+	t, err := Of(p, profile.Calls.Name)
+	if err != nil {
+		return 0, 0
 	}
-	return lost, all
+	sum := t.Totals()
+	return sum.Truncated, sum.Calls
 }

@@ -202,7 +202,7 @@ func Warnings(p *profile.Profile) []string {
 func overflowed(p *profile.Profile) string {
 	share := ""
 	if lost, all := cct.Overflowed(p); all > 0 {
-		share = fmt.Sprintf(": %.1f%% of all calls", 100*float64(lost)/float64(all))
+		share = fmt.Sprintf(": %.2f%% of all calls", 100*float64(lost)/float64(all))
 	}
 	return share + "; build with a larger -nodes=N if the disk has room"
 }

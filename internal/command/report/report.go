@@ -109,7 +109,7 @@ func newReporter(w io.Writer, p *record.Record, o *Options) (*reporter, error) {
 			have)
 	}
 	return &reporter{w: w, t: all.Select(o.Selection), o: o, totals: all.Totals(),
-		collisions: collisionsOf(p.Profile, all)}, nil
+		collisions: collisionsOf(p.Profile, all), idle: neverDue(p.Profile)}, nil
 }
 
 // expand returns the tree of the value that the options ask for.
@@ -161,6 +161,7 @@ type reporter struct {
 	totals cct.Totals
 
 	collisions []jsonCollision // in a sum of processes
+	idle       bool            // see neverDue
 }
 
 // printf drops the error: see reporter.
@@ -351,7 +352,11 @@ func (r *reporter) empty() {
 		r.printf("the runs do not differ in %s\n", of)
 		return
 	}
-	r.printf("the record has no %s\n", r.t.Type.Name)
+	why := ""
+	if r.t.Type.Sampled && r.idle {
+		why = ": sampling was not started (-start=off), or the program ended before the first sample was due"
+	}
+	r.printf("the record has no %s%s\n", r.t.Type.Name, why)
 }
 
 // functions returns the names of all functions of the tree.

@@ -87,6 +87,26 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
+// TestNeverSampled prints the time on CPU of a program that was to be sampled and was not: the report says why, and
+// does not if the sampler was due.
+func TestNeverSampled(t *testing.T) {
+	for stat, want := range map[string]string{
+		"ticks": "\nthe record has no cpu\n",
+		"other": "\nthe record has no cpu: sampling was not started (-start=off), or the program ended before the " +
+			"first sample was due\n",
+	} {
+		p := profile.New(profile.Calls, profile.CPU)
+		p.Processes = []profile.Process{{Sampling: &profile.Sampling{Stats: []profile.Loss{{Kind: stat, Count: 1}}}}}
+		var out bytes.Buffer
+		if err := Write(&out, &record.Record{Profile: p}, &Options{Top: -1, Metric: profile.CPU.Name}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(out.String(), want) {
+			t.Errorf("%s: no %q at the end of\n%s", stat, want, &out)
+		}
+	}
+}
+
 // TestNothingVaries asks for what varies of runs that are the same: the record has that, and it is 0.
 func TestNothingVaries(t *testing.T) {
 	p := profile.New(profile.Calls, profile.Calls.Varying())

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/engine"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/humanize"
 	"github.com/stemma-go/stemma/internal/record/store"
 	"github.com/stemma-go/stemma/profile"
@@ -43,6 +44,22 @@ func accumulated(p *profile.Profile) bool {
 	}
 	return false
 }
+
+// neverDue reports whether there are samplers, and none of them has ever been due to take a sample.
+func neverDue(p *profile.Profile) bool {
+	there := false
+	for _, proc := range p.Processes {
+		if proc.Sampling != nil {
+			if there = true; proc.Sampling.Stat(ticks) > 0 {
+				return false
+			}
+		}
+	}
+	return there
+}
+
+// ticks is how often a sampler was due.
+var ticks = layout.StatNames[layout.StatTicks]
 
 // samplingLine describes the sampler of one process.
 func samplingLine(s *profile.Sampling) string {
