@@ -111,7 +111,8 @@ func TestViewAgreesWithReport(t *testing.T) {
 // A page in a file is written as a whole, and flags that serve do nothing for it.
 func TestViewPage(t *testing.T) {
 	path, out := sealedText(t, "shapes"), filepath.Join(t.TempDir(), "page.html")
-	if _, errs, code := mainOf(t, "", "view", "-o", out, path); code != 0 {
+	if _, errs, code := mainOf(t, "", "view", "-o", out, path); code != 0 ||
+		!strings.HasSuffix(errs, "stemma: wrote "+out+"; open it in a browser\n") {
 		t.Fatal(errs)
 	}
 	b, err := os.ReadFile(out)

@@ -2,12 +2,14 @@ package view
 
 import (
 	"flag"
+	"fmt"
 
 	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/command/outside"
 	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/record/store"
 	"github.com/stemma-go/stemma/internal/safefile"
+	"github.com/stemma-go/stemma/profile"
 )
 
 // Command shows a record in a browser.
@@ -95,7 +97,12 @@ func runView(e *base.Env, args []string) error {
 	}
 	store.PrintSources(work.Output(e.Stderr), "stemma: ", sources)
 	if o.out != "" {
-		return safefile.Write(o.out, safefile.Private, v.Write)
+		if err := safefile.Write(o.out, safefile.Private, v.Write); err != nil {
+			return err
+		}
+		work.End()
+		fmt.Fprintf(e.Stderr, "stemma: wrote %s; open it in a browser\n", profile.Printable(o.out))
+		return nil
 	}
 	work.End()
 	return Serve(v, o.addr, !o.noBrowser, e.Stderr)
