@@ -122,17 +122,12 @@ func backoff(times int, longest time.Duration) time.Duration {
 }
 
 // Once is one pass, with what is too young to be looked at when it begins. What another agent has at the moment is
-// waited for, as long as patience allows: without an error all is where it goes, but for what was refused before.
+// waited for, as long as patience allows: without an error all is where it goes, but for what was refused
+// before. An error of a destination names the records that did not come there.
 func (a *Agent) Once(ctx context.Context) error {
 	a.once = true
 	wait, err := a.Pass(ctx)
-	for again := true; err != nil && again && ctx.Err() == nil; { // the others may come
-		gaveUp := slices.ContainsFunc(a.to, func(d *destination) bool { return !d.goesOn() })
-		if again = gaveUp; again {
-			wait, err = a.Pass(ctx)
-			again = slices.ContainsFunc(a.to, func(d *destination) bool { return d.came > 0 })
-		}
-	}
+	err = a.others(ctx, err)
 	if err == nil && wait > 0 {
 		time.Sleep(wait)
 		_, err = a.Pass(ctx)
@@ -157,6 +152,41 @@ func (a *Agent) Once(ctx context.Context) error {
 		}
 	}
 	return err
+}
+
+// others goes on after a first pass in which destinations have given up, with records that were not tried yet. It ends
+// when all were tried, or when none has come for as long as patience allows: then the destination is away. The error
+// names what is not there.
+func (a *Agent) others(ctx context.Context, err error) error {
+	for end := time.Now().Add(a.patience); err != nil && ctx.Err() == nil && time.Now().Before(end); {
+		if !slices.ContainsFunc(a.to, func(d *destination) bool { return !d.goesOn() }) {
+			break
+		}
+		failed := a.allFailed()
+		_, err = a.Pass(ctx)
+		switch came := slices.ContainsFunc(a.to, func(d *destination) bool { return d.came > 0 }); {
+		case came:
+			end = time.Now().Add(a.patience)
+		case a.allFailed() <= failed:
+			end = time.Time{} // these were all
+		}
+	}
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	var errs []error
+	for _, d := range a.to {
+		errs = append(errs, d.allFailures())
+	}
+	return cmp.Or(errors.Join(errs...), err)
+}
+
+// allFailed returns how many items have failed when they were tried last, once for each destination.
+func (a *Agent) allFailed() (n int) {
+	for _, d := range a.to {
+		n += len(d.failed)
+	}
+	return n
 }
 
 // held returns how many times another agent had an item in the last pass.
@@ -212,7 +242,7 @@ func (a *Agent) Pass(ctx context.Context) (wait time.Duration, err error) {
 // failures returns how many destinations an item did not come to when it was tried last.
 func (a *Agent) failures(it item) (n int) {
 	for _, d := range a.to {
-		if d.failed[it.path] {
+		if d.failed[it.path] != nil {
 			n++
 		}
 	}
@@ -296,7 +326,7 @@ func (a *Agent) forget(items []item) {
 			}
 		}
 		maps.DeleteFunc(d.loose, func(path string, _ loose) bool { return !there[path] })
-		maps.DeleteFunc(d.failed, func(path string, _ bool) bool { return !there[path] })
+		maps.DeleteFunc(d.failed, func(path string, _ error) bool { return !there[path] })
 	}
 	for path := range a.running {
 		if !store.IsLive(path) {

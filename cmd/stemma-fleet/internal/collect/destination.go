@@ -7,14 +7,18 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket"
 	"github.com/stemma-go/stemma/internal/humanize"
 	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/internal/record/store"
 )
 
 // A destination is where records go to: the store, or a sink.
@@ -22,7 +26,7 @@ type destination struct {
 	name, verb string
 	marks      string           // the directory of its marks, below .collected
 	done       map[string]bool  // paths of items that are there; mostly they have a mark as well
-	failed     map[string]bool  // paths of items that failed when they were tried last
+	failed     map[string]error // by the path of an item: why it failed when it was tried last
 	loose      map[string]loose // by the path of an item: what is known of its mark, of a sink
 	spans      map[string]span  // by the name of a mark: what is known of items that were pushed, to a sink
 	// put brings an item there, and marks it. It returns false for one that another agent has at the moment.
@@ -89,7 +93,7 @@ func (d *destination) settles(path string, size int64, settle time.Duration) boo
 func newDestination(name, verb, identity string) *destination {
 	id := sha256.Sum256([]byte(identity))
 	return &destination{name: name, verb: verb, marks: hex.EncodeToString(id[:8]), done: make(map[string]bool),
-		failed: make(map[string]bool), loose: make(map[string]loose), spans: make(map[string]span)}
+		failed: make(map[string]error), loose: make(map[string]loose), spans: make(map[string]span)}
 }
 
 // maxFailures is how many records one after the other a destination may refuse, until it has no more of a pass.
@@ -122,7 +126,7 @@ func (d *destination) take(ctx context.Context, it item, p *record.Record, m *bu
 	switch {
 	case err != nil:
 		d.err = err
-		d.failed[it.path] = true
+		d.failed[it.path] = err
 		d.failures++
 	case done:
 		d.done[it.path] = true
@@ -131,6 +135,21 @@ func (d *destination) take(ctx context.Context, it item, p *record.Record, m *bu
 	default:
 		d.held++
 	}
+}
+
+// allFailures returns an error that names the items that failed when they were tried last, nil if none did. Why is told
+// of the first one.
+func (d *destination) allFailures() error {
+	if len(d.failed) == 0 {
+		return nil
+	}
+	paths := slices.Sorted(maps.Keys(d.failed))
+	names := strings.Join(paths[:min(len(paths), store.MaxListed)], ", ")
+	if more := len(paths) - store.MaxListed; more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Errorf("%s %s not %s to %s: %s: %w", humanize.Plural(len(paths), "record"),
+		humanize.Noun(len(paths), "was", "were"), d.verb, d.name, names, d.failed[paths[0]])
 }
 
 // markPath returns where the mark of a record is.

@@ -44,11 +44,16 @@ func TestOneFails(t *testing.T) {
 	}
 }
 
-// TestOldestFail has a store that refuses the oldest records, more than it is tried with in a pass: the others come
-// there nevertheless, also with an agent that runs once.
+// TestOldestFail has a store that refuses the oldest records, more than it is tried with in one pass, and in two: the
+// others come there nevertheless, also with an agent that runs once, whose error names what did not.
 func TestOldestFail(t *testing.T) {
+	t.Run("one", func(t *testing.T) { testOldestFail(t, maxFailures) })
+	t.Run("three", func(t *testing.T) { testOldestFail(t, 2*maxFailures+1) })
+}
+
+func testOldestFail(t *testing.T, refused int) {
 	out := t.TempDir()
-	for i := range 8 {
+	for i := range refused + 5 {
 		path := filepath.Join(out, fmt.Sprintf("a.%d-0a1b2c", i+1))
 		write(t, path, uint64(i+1))
 		at := time.Now().Add(time.Duration(i)*time.Second - time.Minute)
@@ -61,17 +66,42 @@ func TestOldestFail(t *testing.T) {
 		if i := strings.Index(key, "/0000"); op == "put" && i > 0 {
 			_, _ = fmt.Sscanf(key[i+1:], "%016x", &run)
 		}
-		if run > 0 && run <= maxFailures {
+		if run > 0 && run <= refused {
 			return errors.New("too large")
 		}
 		return nil
 	}}
 	a, log := agent(b, out, nil)
-	if err := a.Once(context.Background()); err == nil || !strings.Contains(err.Error(), "too large") {
-		t.Errorf("%v\n%s", err, log)
+	err := a.Once(context.Background())
+	last := filepath.Join(out, fmt.Sprintf("a.%d-0a1b2c", refused))
+	want := fmt.Sprintf("%d records were not uploaded to mem://: %s, ", refused, filepath.Join(out, "a.1-0a1b2c"))
+	if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), last+": ") ||
+		!strings.Contains(err.Error(), "too large") {
+		t.Errorf("have %v\nwant %s…%s: … too large\n%s", err, want, last, log)
 	}
-	if n := len(manifests(t, b)); n != 8-maxFailures {
-		t.Errorf("%d records are in the store, want %d\n%s", n, 8-maxFailures, log)
+	if n := len(manifests(t, b)); n != 5 {
+		t.Errorf("%d records are in the store, want 5\n%s", n, log)
+	}
+}
+
+// TestAwayOnce has a store that is away: an agent that runs once does not try all records for ever.
+func TestAwayOnce(t *testing.T) {
+	out := t.TempDir()
+	for i := range 3 * maxFailures {
+		write(t, filepath.Join(out, fmt.Sprintf("a.%d-0a1b2c", i+1)), uint64(i+1))
+	}
+	puts := 0
+	a, log := agent(&buckettest.Memory{Fail: func(op, _ string) error {
+		if op != "put" {
+			return nil
+		}
+		puts++
+		return errors.New("away")
+	}}, out, nil)
+	a.patience = 0
+	if err := a.Once(context.Background()); err == nil || puts != maxFailures ||
+		!strings.Contains(err.Error(), "3 records were not uploaded") {
+		t.Errorf("%v after %d attempts\n%s", err, puts, log)
 	}
 }
 
