@@ -235,11 +235,16 @@ var errNone = errors.New("not there")
 // maxManifest is how long a manifest may be.
 const maxManifest = 1 << 20
 
-// manifest reads the manifest at a key. The error is errNone if there is none.
+// manifest reads the manifest at a key. The error is errNone if there is none. S3 may answer with 200 and an error, and
+// a proxy with a page where one is to sign in: both begin with "<", which no manifest and no other JSON does. That is
+// an error of the store, since the manifest may be there.
 func (b *Bucket) manifest(ctx context.Context, key string) (*Manifest, error) {
 	text, err := b.read(ctx, key)
 	if err != nil {
 		return nil, err
+	}
+	if start := bytes.TrimLeft(text, "\ufeff \t\r\n"); bytes.HasPrefix(start, []byte("<")) {
+		return nil, fmt.Errorf("have a page or an error of the server, and no manifest: %.100q", start)
 	}
 	m := new(Manifest)
 	if err := json.Unmarshal(text, m); err != nil {

@@ -238,7 +238,10 @@ func TestListed(t *testing.T) {
 		n, bad    int
 		fails     bool
 		disappear bool
-	}{{"no manifest", 1, 1, false, false}, {`{"format": 2}`, 0, 0, true, false}, {"x", 1, 0, false, true}} {
+	}{{"no manifest", 1, 1, false, false}, {`{"format": 2}`, 0, 0, true, false}, {"x", 1, 0, false, true},
+		{`{"Resources": {}}`, 1, 1, false, false}, // of somebody else
+		{`<?xml version="1.0"?><Error><Code>InternalError</Code></Error>`, 0, 0, true, false},
+		{"\n<html>Please sign in", 0, 0, true, false}} {
 		m.Change(key, func([]byte) []byte { return []byte(c.there) })
 		gone = c.disappear
 		if n, bad, err := list(); n != c.n && !c.fails || bad != c.bad || (err != nil) != c.fails {

@@ -3,6 +3,7 @@ package bucket
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"path/filepath"
@@ -55,10 +56,10 @@ func (q *Query) mayHave(key string, uploaded time.Time) bool {
 // atOnce is how many manifests are read at once: a store far away takes longer to answer than to read a small object.
 const atOnce = 32
 
-// List returns the manifests of the records that a query selects, in the order of their keys. A manifest that is none
-// is given to bad, and left out.
+// List returns the manifests of the records that a query selects, in the order of their keys. A manifest that is none,
+// and a directory beside those of services that cannot be read, are given to bad, and left out.
 func (b *Bucket) List(ctx context.Context, q *Query, bad func(error)) (list []*Manifest, err error) {
-	keys, err := b.keys(ctx, q)
+	keys, err := b.keys(ctx, q, bad)
 	if err != nil {
 		return nil, err
 	}
@@ -103,12 +104,12 @@ func (b *Bucket) List(ctx context.Context, q *Query, bad func(error)) (list []*M
 }
 
 // keys returns the keys of the manifests that may be of records that a query selects.
-func (b *Bucket) keys(ctx context.Context, q *Query) (keys []string, err error) {
+func (b *Bucket) keys(ctx context.Context, q *Query, bad func(error)) (keys []string, err error) {
 	o := &blob.ListOptions{BeforeList: checkLists}
 	if q.Service != "" {
 		o.Prefix = escape(q.Service) + "/"
 	}
-	if err := b.readable(o.Prefix); err != nil {
+	if err := b.readable(o.Prefix, bad); err != nil {
 		return nil, b.failed("list", o.Prefix, err)
 	}
 	for it := b.blob.List(o); ; {
@@ -129,8 +130,9 @@ func (b *Bucket) keys(ctx context.Context, q *Query) (keys []string, err error) 
 var ofService = regexp.MustCompile(`^[A-Za-z0-9_%-][A-Za-z0-9_.%-]*$`)
 
 // readable returns an error if a directory below a prefix cannot be read, in a store that is one: package fileblob
-// leaves out without an error what is in it.
-func (b *Bucket) readable(prefix string) error {
+// leaves out without an error what is in it. One beside those of services may be anybody's, and a service that this
+// user may not read is none of theirs: it is given to bad, and the others are read.
+func (b *Bucket) readable(prefix string, bad func(error)) error {
 	if b.dir == "" {
 		return nil
 	}
@@ -138,6 +140,9 @@ func (b *Bucket) readable(prefix string) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // nothing is, or it has gone
 			return nil
+		case errors.Is(err, fs.ErrPermission) && filepath.Dir(path) == filepath.Clean(b.dir) && prefix == "":
+			bad(fmt.Errorf("%w: records in it are left out; -service names the one that is to be read", err))
+			return fs.SkipDir
 		case err != nil:
 			return err
 		case filepath.Dir(path) == filepath.Clean(b.dir) && d.IsDir() && !ofService.MatchString(d.Name()):

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -36,8 +37,23 @@ func TestUnreadableDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	for service, want := range map[string]error{"": nil, "srv": nil, "none": nil} {
-		if err := listAsOther(b, service); err != want {
+		if _, err := listAsOther(b, service); err != want {
 			t.Errorf("service %q: %v", service, err)
+		}
+	}
+	// A service of somebody else is said, and is no reason to refuse the others.
+	if err := os.Mkdir(filepath.Join(dir, "theirs"), 0); err != nil {
+		t.Fatal(err)
+	}
+	for service, want := range map[string]struct {
+		bad string
+		err error
+	}{
+		"": {bad: filepath.Join(dir, "theirs")}, "srv": {}, "theirs": {err: fs.ErrPermission},
+	} {
+		said, err := listAsOther(b, service)
+		if !errors.Is(err, want.err) || (said != "") != (want.bad != "") || !strings.Contains(said, want.bad) {
+			t.Errorf("service %q beside one that cannot be read: %v, said %q, want %v", service, err, said, want)
 		}
 	}
 	if err := os.Chmod(filepath.Join(dir, "srv", "h"), 0); err != nil {
@@ -45,14 +61,14 @@ func TestUnreadableDirectory(t *testing.T) {
 	}
 	defer os.Chmod(filepath.Join(dir, "srv", "h"), 0o755)
 	for service, want := range map[string]error{"": fs.ErrPermission, "srv": fs.ErrPermission, "none": nil} {
-		if err := listAsOther(b, service); !errors.Is(err, want) {
+		if _, err := listAsOther(b, service); !errors.Is(err, want) {
 			t.Errorf("service %q, of which a directory cannot be read: %v", service, err)
 		}
 	}
 }
 
-// listAsOther lists the records of a service, and not as root, who can read all.
-func listAsOther(b *bucket.Bucket, service string) error {
+// listAsOther lists the records of a service, and not as root, who can read all. It returns what was left out.
+func listAsOther(b *bucket.Bucket, service string) (said string, err error) {
 	done := make(chan error)
 	go func() {
 		if os.Geteuid() == 0 {
@@ -62,8 +78,10 @@ func listAsOther(b *bucket.Bucket, service string) error {
 				return
 			}
 		}
-		_, err := b.List(context.Background(), &bucket.Query{Service: service}, func(error) {})
+		_, err := b.List(context.Background(), &bucket.Query{Service: service},
+			func(err error) { said += err.Error() })
 		done <- err
 	}()
-	return <-done
+	err = <-done
+	return said, err
 }
