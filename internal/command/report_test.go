@@ -253,6 +253,24 @@ func TestReportErrors(t *testing.T) {
 	}
 }
 
+// TestExportWarnings exports a record with losses, in a format with and one without room for a warning, to a file and
+// to standard output: what is missing is said on standard error.
+func TestExportWarnings(t *testing.T) {
+	d := recordtest.Shapes()
+	d.Header(func(h *layout.Header) { h.Lost[layout.LostPages] = 1234 })
+	dir := filepath.Join(t.TempDir(), "live")
+	d.WriteTo(t, dir)
+	const want = "stemma: warning: 1,234 pages could not be written to the disk; their counts are missing\n"
+	for _, args := range [][]string{
+		{"-format=folded"}, {"-format=pprof", "-o", filepath.Join(t.TempDir(), "out")},
+	} {
+		code, stdout, stderr := runMain(append(append([]string{"export"}, args...), dir)...)
+		if code != base.ExitOK || strings.Count(stderr, want) != 1 || strings.Contains(stdout, "warning") {
+			t.Errorf("export %q: exit code %d, standard error %q, want %q", args, code, stderr, want)
+		}
+	}
+}
+
 func TestReportWarnings(t *testing.T) {
 	d := recordtest.Shapes()
 	d.Header(func(h *layout.Header) { h.Lost[layout.LostPages] = 1234 })
