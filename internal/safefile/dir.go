@@ -177,6 +177,32 @@ func (f files) Open(name string) (fs.File, error) {
 	return file, nil
 }
 
+// Files is [Files] of this directory. It stays the same one until it is closed, whatever takes its name.
+func (d *Dir) Files() fs.FS { return held{d} }
+
+type held struct{ dir *Dir }
+
+// Open implements fs.FS. Of directories only this one can be opened.
+func (h held) Open(name string) (fs.File, error) {
+	switch {
+	case !fs.ValidPath(name):
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	case name == ".":
+		return h.dir.Root.Open(name)
+	}
+	if info, err := h.dir.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return nil, fmt.Errorf("%s: a link, want a file", name)
+	}
+	f, err := h.dir.Open(name)
+	if path := (*fs.PathError)(nil); err != nil && !errors.As(err, &path) {
+		return nil, fmt.Errorf("%s: no regular file", name) // whoever has this FS names the directory
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
 // RemoveEmpty removes the directory, if it is empty and still has its name.
 func (d *Dir) RemoveEmpty() error {
 	up := d.up

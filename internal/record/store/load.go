@@ -151,6 +151,21 @@ func openLive(place Place) (*record.Record, error) {
 	return record.OpenRun(safefile.Files(place.Path), hasEnded(place.Path))
 }
 
+// ReadHeld reads a live directory that is open, or what is in none of its segments, and nothing that has taken its name
+// since. The record may need the directory as long as it is used.
+func ReadHeld(d *safefile.Dir, rest bool) (*record.Record, error) {
+	beThrifty(Place{Path: d.Path, Dir: true})
+	open := record.OpenRun
+	if rest {
+		open = record.OpenRest
+	}
+	p, err := open(d.Files(), hasEnded(d.Path))
+	if err != nil {
+		return nil, In(d.Path, err)
+	}
+	return p, nil
+}
+
 // newest returns the sealed file here, or the live directory of a program that was started here, that is to be
 // taken where none is named. The error is one of usage.
 func newest() (string, error) {

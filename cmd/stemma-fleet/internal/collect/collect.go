@@ -263,7 +263,13 @@ func (a *Agent) collect(ctx context.Context, it item) {
 	if len(todo) == 0 {
 		return
 	}
-	p, m, err := a.read(it)
+	dir, err := a.open(it)
+	if err != nil {
+		a.unread(it, err)
+		return
+	}
+	defer dir.Close() // the record may need its files until it is where it goes
+	p, m, err := a.read(dir, it)
 	if err != nil {
 		a.unread(it, err)
 		return

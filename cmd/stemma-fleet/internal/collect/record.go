@@ -136,17 +136,26 @@ func names(dir string) (list []string) {
 	return list
 }
 
-// read reads an item as 'stemma seal' does, and describes it.
-func (a *Agent) read(it item) (*record.Record, *bucket.Manifest, error) {
-	kind, path := bucket.Whole, it.path
+// open opens an item: what is there under its own name, and no link, which may have taken the name of a record since it
+// was found. A live directory that the agent was started for may be one.
+func (a *Agent) open(it item) (*safefile.Dir, error) {
+	if slices.Contains(a.Dirs, it.path) {
+		return safefile.OpenDir(it.path)
+	}
+	return safefile.OpenItself(it.path)
+}
+
+// read reads an item, whose directory is d, as 'stemma seal' does, and describes it.
+func (a *Agent) read(d *safefile.Dir, it item) (*record.Record, *bucket.Manifest, error) {
+	kind := bucket.Whole
 	if it.number > 0 {
 		kind = bucket.Segment
-	} else if next, err := livedir.NextSegment(safefile.Files(path)); err == nil && next > 0 {
-		kind, path = bucket.Rest, path+store.RestSuffix
+	} else if next, err := livedir.NextSegment(d.Files()); err == nil && next > 0 {
+		kind = bucket.Rest
 	}
 	files := names(it.path)
 	reading(it.path)
-	p, err := store.Sum([]string{path})
+	p, err := store.ReadHeld(d, kind == bucket.Rest)
 	if !slices.Equal(files, names(it.path)) {
 		return nil, nil, errGoes
 	}

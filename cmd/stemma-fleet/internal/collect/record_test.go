@@ -103,6 +103,40 @@ func TestRecordIsLink(t *testing.T) {
 	}
 }
 
+// TestRecordBecomesLink exchanges a record for a link to that of somebody else, when it was looked at and is about to
+// be read. What is collected is what was looked at.
+func TestRecordBecomesLink(t *testing.T) {
+	dir, other := t.TempDir(), filepath.Join(t.TempDir(), "p.13-0a1b2c")
+	write(t, other, 2)
+	write(t, filepath.Join(dir, "p.12-0a1b2c"), 1)
+	defer func() { reading = func(string) {} }()
+	reading = func(path string) {
+		reading = func(string) {}
+		if err := os.Rename(path, filepath.Join(t.TempDir(), "moved")); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(other, path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := new(buckettest.Memory)
+	a, log := agent(b, dir, nil)
+	for range 2 {
+		if _, err := a.Pass(context.Background()); err != nil {
+			t.Errorf("%v\n%s", err, log)
+		}
+	}
+	list := manifests(t, b)
+	for _, m := range list {
+		if m.Run != fmt.Sprintf("%016x", 1) {
+			t.Errorf("run %s was collected", m.Run)
+		}
+	}
+	if len(list) != 1 {
+		t.Errorf("%d records were collected, want 1\n%s", len(list), log)
+	}
+}
+
 // TestNamesAreEscaped has records that cannot be read, or looked at, and are called so that they would forge a line and
 // move the cursor of a terminal.
 func TestNamesAreEscaped(t *testing.T) {
