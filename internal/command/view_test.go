@@ -46,8 +46,8 @@ type functionLine struct {
 	Calls, Total, Contexts uint64
 }
 
-// viewLines returns the table of functions of a page.
-func viewLines(t *testing.T, v *page.View, metric string) (list []functionLine) {
+// viewLines returns the table of functions of a page, and how many functions its head says there are.
+func viewLines(t *testing.T, v *page.View, metric string) (list []functionLine, counted uint64) {
 	t.Helper()
 	got, err := v.Answer("functions", page.Args{"metric": {metric}, "n": {"1000000"}})
 	if err != nil {
@@ -63,6 +63,7 @@ func viewLines(t *testing.T, v *page.View, metric string) (list []functionLine) 
 			Line                  int
 			Self, Total, Contexts uint64
 		}
+		Counted uint64
 	}
 	if err := json.Unmarshal(b, &a); err != nil {
 		t.Fatal(err)
@@ -70,7 +71,7 @@ func viewLines(t *testing.T, v *page.View, metric string) (list []functionLine) 
 	for _, r := range a.Rows {
 		list = append(list, functionLine{r.Name, r.File, r.Line, r.Self, r.Total, r.Contexts})
 	}
-	return list
+	return list, a.Counted
 }
 
 // The numbers of a page are those of report -json, for each value and function. Another record to
@@ -91,11 +92,18 @@ func TestViewAgreesWithReport(t *testing.T) {
 			if code != 0 {
 				continue // the record does not have it
 			}
-			var want struct{ Functions []functionLine }
+			var want struct {
+				Functions []functionLine
+				Totals    struct{ Functions uint64 }
+			}
 			if err := json.Unmarshal([]byte(out), &want); err != nil {
 				t.Fatal(err)
 			}
-			have := viewLines(t, v, metric)
+			have, counted := viewLines(t, v, metric)
+			if counted != want.Totals.Functions {
+				t.Errorf("%s: %s: view counts %d functions, report %d", filepath.Base(path), metric, counted,
+					want.Totals.Functions)
+			}
 			compared = append(compared, fmt.Sprintf("%d functions of %s", len(have), metric))
 			if len(have) == 0 || !reflect.DeepEqual(have, want.Functions) {
 				t.Errorf("%s: %s: view has\n%v\nreport has\n%v", filepath.Base(path), metric, have, want.Functions)

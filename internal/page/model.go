@@ -53,8 +53,9 @@ type dataset struct {
 
 	selection cct.Selection
 
-	rows  []funcRow                  // by function, once asked for
-	lines map[linePlace]*lineNumbers // once asked for
+	rows      []funcRow                  // by function, once asked for
+	functions uint64                     // see counted
+	lines     map[linePlace]*lineNumbers // once asked for
 }
 
 func newModel(data *Data, o *Options, w *work) (*model, error) {

@@ -22,6 +22,7 @@ type functionsAnswer struct {
 	Matched    rowSum         `json:"matched"` // all that match
 	Rest       rowSum         `json:"rest"`    // those of them that are no rows here
 	All        rowSum         `json:"all"`     // that are selected
+	Counted    uint64         `json:"counted"` // as a report counts functions; 0 with a base
 	Whole      uint64         `json:"whole"`   // of the value, to make shares of
 	WholeBase  uint64         `json:"wholeBase,omitempty"`
 }
@@ -78,6 +79,18 @@ func (s *dataset) functionRows() []funcRow {
 	return s.rows
 }
 
+// counted returns how many functions a report says there are: those with a value of their own, and those that memory or
+// waits are of, but no types and reasons, which have rows as well. Of two records there is no such report.
+func (s *dataset) counted() uint64 {
+	if len(s.sides) > 1 {
+		return 0
+	}
+	if s.functions == 0 {
+		s.functions = s.sides[sideNew].Totals().Functions
+	}
+	return s.functions
+}
+
 // orders are what the table can be sorted by. The largest come first, but for names.
 var orders = map[string]func(a, b numbers) int{
 	"self":     func(a, b numbers) int { return cmp.Or(cmp.Compare(b.Self, a.Self), cmp.Compare(b.Total, a.Total)) },
@@ -120,6 +133,7 @@ func (m *model) functions(a Args) (*functionsAnswer, error) {
 		return cmp.Or(order(a.numbers, b.numbers), cmp.Compare(funcs[a.fn].Name, funcs[b.fn].Name),
 			cmp.Compare(a.fn, b.fn))
 	})
+	ans.Counted = s.counted()
 	ans.From = a.number("from", 0, 0, len(rows))
 	ans.Rest = ans.Matched
 	for _, r := range rows[ans.From:min(len(rows), ans.From+a.number("n", 100, 0, 1_000_000))] {

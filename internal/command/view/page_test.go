@@ -554,6 +554,28 @@ func TestShortNames(t *testing.T) {
 	}
 }
 
+// A box of goroutines has a number, also where its name would fill it, if some of the name is left beside that.
+func TestNumberBesideName(t *testing.T) {
+	p := tab(t)
+	_, url := serve(t, sealed(t, "shapes", func(*profile.Profile) {}), "")
+	follow(t, p, url+"#view=goroutines", nil)
+	bare := eval[[]string](t, p, `(() => {
+		const c = document.createElement('canvas').getContext('2d'), plot = page.plots[0], bare = [];
+		c.font = font;
+		for (const name of ['main.(*server).worker', 'net/http.(*conn).serve']) {
+			const whole = Math.ceil(widthOf(c, name)) + 9;
+			for (let w = whole; w < whole + 30; w++) {
+				const [text, more] = plot.label(c, plot.items[0].box, { name }, w);
+				if (!more || widthOf(c, text) + widthOf(c, more) + 22 > w) bare.push(w + ' pixels: ' + text + ' ' + more);
+			}
+		}
+		return bare;
+	})()`)
+	if len(bare) > 0 {
+		t.Errorf("boxes without a number: %q", bare)
+	}
+}
+
 // Numbers say what they count, one in the singular; a total is called one; a column has one unit; and the boxes of
 // goroutines have numbers.
 func TestWords(t *testing.T) {
@@ -692,6 +714,7 @@ func TestGone(t *testing.T) {
 		return s
 	}
 	s := serve(l)
+	const current = "$('tabs').querySelector('[aria-current]').dataset.view"
 	follow(t, p, "http://"+l.Addr().String()+"/#view=functions", nil)
 	must(t, s.Close(), p.Press("5"), p.Wait("!$('banner').hidden"))
 	if !eval[bool](t, p, shows("main.square")) ||
@@ -706,6 +729,9 @@ func TestGone(t *testing.T) {
 		if !eval[bool](t, p, shows("main.square")) {
 			t.Errorf("key %s: what was on screen has gone", key)
 		}
+		if have := eval[string](t, p, current); have != "functions" || !eval[bool](t, p, "$('legend').hidden") {
+			t.Errorf("key %s: tab %s and its legend are above what was on screen", key, have)
+		}
 	}
 	must(t, p.Press("5"))
 	again, err := net.Listen("tcp", l.Addr().String())
@@ -714,4 +740,7 @@ func TestGone(t *testing.T) {
 	defer s.Close()
 	must(t, p.Eval("$('again').click()", nil), p.Wait("$('banner').hidden"),
 		p.Wait("document.querySelector('table.source')"))
+	if have := eval[string](t, p, current); have != "source" {
+		t.Errorf("the view that was asked for is there, and tab %s", have)
+	}
 }

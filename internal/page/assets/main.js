@@ -21,8 +21,12 @@ const drawers = {
 // show draws what the state asks for. It gives the view the focus, unless it draws the same again.
 function show(focus) { return page.drawn = draw(focus !== false); }
 
+// onScreen is the state that is on screen.
+let onScreen = null;
+
 async function draw(focus) {
   const mine = ++page.shown, { state, info } = page;
+  const notes = [$('found'), $('warnings')].filter(el => !el.hidden);
   page.again = !focus;
   hideTip();
   frame();
@@ -32,15 +36,23 @@ async function draw(focus) {
         'or paste a context ID.');
     }
     const el = await (drawers[state.view] || showFlame)(mine);
-    if (mine === page.shown) answered();
+    if (mine === page.shown) {
+      answered();
+      onScreen = state;
+    }
     for (const p of page.plots) p.later();
     // A plot says what is selected in it; other views leave nothing there of a plot before them.
     if (el && focus && !isPlot(viewOf(state))) $('status').textContent = info.programs[0] || '';
     if (el && focus && mine === page.shown && free()) el.focus({ preventScroll: true });
   } catch (err) {
     if (mine !== page.shown) return;
-    if (err instanceof Gone) return bringBack(); // what was on screen stays; the banner says why
+    if (err instanceof Gone) { // what was on screen stays; the banner says why
+      bringBack();
+      frameOf(onScreen || state, notes);
+      return;
+    }
     answered();
+    onScreen = state;
     $('main').dataset.key = '';
     const note = make('p', { class: 'note', role: 'alert' }, err.message);
     $('main').replaceChildren(make('div', { class: 'scroll', tabindex: 0 }, note));
@@ -68,6 +80,16 @@ function frame() {
   document.documentElement.classList.toggle('dark', isDark());
   if (!page.again) $('found').hidden = $('warnings').hidden = true;
   showLegend();
+}
+
+// frameOf draws what was around the view that is on screen again, as the one that was asked for does not come. The link
+// has what was asked for, for another try. What is dark or light needs no answer.
+function frameOf(state, notes) {
+  const asked = page.state;
+  page.state = { ...state, theme: asked.theme };
+  frame();
+  page.state = asked;
+  for (const el of notes) el.hidden = false;
 }
 
 // free reports whether nobody uses what has the focus.

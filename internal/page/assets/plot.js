@@ -156,12 +156,21 @@ export class Plot {
     c.fillRect(x, y, inner, h);
     if (w < 24) return;
     c.fillStyle = ink;
-    const text = fitted(c, item.rest ? this.restText(item.rest) : fn.name, w - 8, !item.rest);
-    if (!text) return;
-    c.fillText(text, x + 4, y + h / 2 + 0.5);
-    if (!this.numbers || item.rest) return;
-    const room = w - 22 - widthOf(c, text), more = this.numbersOf(item.box).find(t => widthOf(c, t) <= room);
+    const [text, more] = item.rest ? [fitted(c, this.restText(item.rest), w - 8)] : this.label(c, item.box, fn, w);
+    if (text) c.fillText(text, x + 4, y + h / 2 + 0.5);
     if (more) c.fillText(more, x + w - 6 - widthOf(c, more), y + h / 2 + 0.5);
+  }
+
+  // label returns what a box of a width says: a name and, in a plot of numbers, one beside it. A name that leaves no
+  // room for that is cut further, as long as it says something.
+  label(c, box, fn, w) {
+    const text = fitted(c, fn.name, w - 8, true);
+    if (!text || !this.numbers) return [text];
+    const list = this.numbersOf(box), room = w - 22 - widthOf(c, text), more = list.find(t => widthOf(c, t) <= room);
+    if (more) return [text, more];
+    const least = list.reduce((s, t) => widthOf(c, t) < widthOf(c, s) ? t : s);
+    const cut = fitted(c, fn.name, w - 22 - widthOf(c, least), true);
+    return cut.length < 6 ? [text] : [cut, least];
   }
 
   // numbersOf is what a box says beside its name where there is room, from the longest to the shortest.

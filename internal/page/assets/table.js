@@ -72,7 +72,7 @@ export async function showFunctions(mine) {
   place('functions ' + new URLSearchParams(args), make('div', { class: 'scroll' }, table));
   const order = args.sort === 'self' ? unitOf().name : args.sort;
   $('crumbs').replaceChildren(
-    `${plural(a.all.functions, 'function')} · ${counted(a.all.self)} · sorted by ${order}${variesText()}`);
+    `${plural(a.counted || a.all.functions, 'function')} · ${counted(a.all.self)} · sorted by ${order}${variesText()}`);
   showFound([], a);
   return rows.body.querySelector('button');
 }
