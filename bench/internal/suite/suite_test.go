@@ -126,6 +126,21 @@ func TestPackageThatFailsOnce(t *testing.T) {
 	}
 }
 
+// TestListedTestThatFailsOnce has an exception that is needed, although the test passes when it is run again.
+func TestListedTestThatFailsOnce(t *testing.T) {
+	tester := fake(t, "errors.TestAs = a reason\n", "")
+	script := "#!/bin/sh\nif mkdir " + tester.Work + "/once 2>/dev/null; then\n" +
+		`echo '{"Action":"fail","Test":"TestAs"}'; echo '{"Action":"fail"}'; exit 1` + "\nfi\n" +
+		`case "$*" in *-skip=*) ;; *) echo '{"Action":"pass","Test":"TestAs"}';; esac; echo '{"Action":"pass"}'` + "\n"
+	if err := os.WriteFile(tester.Stemma, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	x := tester.Test("errors")
+	if x.passed != 1 || !slices.Equal(x.flaky, []string{"TestAs"}) || len(x.stale) > 0 {
+		t.Errorf("%d passed, failed once %q, stale %q; want 1, TestAs, none", x.passed, x.flaky, x.stale)
+	}
+}
+
 func TestListedPackageIsNotRun(t *testing.T) {
 	x := fake(t, "errors = a reason\n", "nonsense").Test("errors")
 	if !x.notRun || len(x.unknown) > 0 {
