@@ -60,8 +60,8 @@ func repeats(t *testing.T, exe string, runs int, env ...string) (first string, e
 	return first, nil
 }
 
-// TestDeterministicHashes runs the same program on a processor that hashes, and on one that does not, as another
-// architecture would in another way.
+// TestDeterministicHashes runs a program with and without the processor's instructions for AES. With them, each
+// architecture would hash in its own way.
 func TestDeterministicHashes(t *testing.T) {
 	exe := e2e.Build(t, "random")
 	var counts [2]string
