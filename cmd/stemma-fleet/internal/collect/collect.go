@@ -127,11 +127,11 @@ func backoff(times int, longest time.Duration) time.Duration {
 func (a *Agent) Once(ctx context.Context) error {
 	a.once = true
 	wait, err := a.Pass(ctx)
-	err = a.others(ctx, err)
-	if err == nil && wait > 0 {
+	if wait > 0 && ctx.Err() == nil { // also if others have failed: the newest may be what was just recorded
 		time.Sleep(wait)
 		_, err = a.Pass(ctx)
 	}
+	err = a.others(ctx, err)
 	for end := time.Now().Add(a.patience); err == nil && a.held() > 0 && time.Now().Before(end); {
 		time.Sleep(a.patience / 60)
 		_, err = a.Pass(ctx)
@@ -154,7 +154,7 @@ func (a *Agent) Once(ctx context.Context) error {
 	return err
 }
 
-// others goes on after a first pass in which destinations have given up, with records that were not tried yet. It ends
+// others goes on after a pass in which destinations have given up, with records that were not tried yet. It ends
 // when all were tried, or when none has come for as long as patience allows: then the destination is away. The error
 // names what is not there.
 func (a *Agent) others(ctx context.Context, err error) error {

@@ -19,6 +19,7 @@ import (
 	"github.com/stemma-go/stemma/internal/humanize"
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/record/store"
+	"github.com/stemma-go/stemma/profile"
 )
 
 // A destination is where records go to: the store, or a sink.
@@ -144,7 +145,7 @@ func (d *destination) allFailures() error {
 		return nil
 	}
 	paths := slices.Sorted(maps.Keys(d.failed))
-	names := strings.Join(paths[:min(len(paths), store.MaxListed)], ", ")
+	names := profile.Printable(strings.Join(paths[:min(len(paths), store.MaxListed)], ", "))
 	if more := len(paths) - store.MaxListed; more > 0 {
 		names += fmt.Sprintf(" and %d more", more)
 	}

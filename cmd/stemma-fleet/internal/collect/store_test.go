@@ -47,16 +47,22 @@ func TestOneFails(t *testing.T) {
 // TestOldestFail has a store that refuses the oldest records, more than it is tried with in one pass, and in two: the
 // others come there nevertheless, also with an agent that runs once, whose error names what did not.
 func TestOldestFail(t *testing.T) {
-	t.Run("one", func(t *testing.T) { testOldestFail(t, maxFailures) })
-	t.Run("three", func(t *testing.T) { testOldestFail(t, 2*maxFailures+1) })
+	t.Run("one", func(t *testing.T) { testOldestFail(t, maxFailures, 0) })
+	t.Run("three", func(t *testing.T) { testOldestFail(t, 2*maxFailures+1, 0) })
+	// Of records that are too young for the first pass.
+	t.Run("young", func(t *testing.T) { testOldestFail(t, 2*maxFailures+1, 2*maxFailures+6) })
+	t.Run("young others", func(t *testing.T) { testOldestFail(t, 2*maxFailures+1, 5) })
 }
 
-func testOldestFail(t *testing.T, refused int) {
+func testOldestFail(t *testing.T, refused, young int) {
 	out := t.TempDir()
 	for i := range refused + 5 {
 		path := filepath.Join(out, fmt.Sprintf("a.%d-0a1b2c", i+1))
 		write(t, path, uint64(i+1))
 		at := time.Now().Add(time.Duration(i)*time.Second - time.Minute)
+		if i >= refused+5-young {
+			at = time.Now()
+		}
 		if err := os.Chtimes(path, at, at); err != nil {
 			t.Fatal(err)
 		}
@@ -81,6 +87,16 @@ func testOldestFail(t *testing.T, refused int) {
 	}
 	if n := len(manifests(t, b)); n != 5 {
 		t.Errorf("%d records are in the store, want 5\n%s", n, log)
+	}
+}
+
+// TestRefusedNamesAreEscaped has a record that a store refuses, and that is called so that it would forge a line.
+func TestRefusedNamesAreEscaped(t *testing.T) {
+	out := t.TempDir()
+	write(t, filepath.Join(out, "a\nstemma-fleet: uploaded \x1b[2J.12-0a1b2c"), 1)
+	a, log := agent(&buckettest.Memory{Fail: func(string, string) error { return errors.New("full") }}, out, nil)
+	if err := a.Once(context.Background()); err == nil || strings.ContainsAny(err.Error(), "\n\x1b") {
+		t.Errorf("%q\n%s", err, log)
 	}
 }
 
