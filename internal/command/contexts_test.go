@@ -343,6 +343,8 @@ func TestDecodeLogs(t *testing.T) {
 		{"", []string{"stemma.out", "srv.log.1.gz", "srv.log"},
 			"srv.log.1.gz is compressed, and no record; to decode logs: (zcat srv.log.1.gz; cat srv.log) | " +
 				"stemma decode stemma.out\n"},
+		{"", []string{"-store=s3://user:secret@logs/a", "srv.log"},
+			": stemma decode -store=s3://logs/a <srv.log\n"},
 		{"", []string{"srv\x1b.log"}, "srv\\x1b.log is no record; to decode a log: stemma decode <$'srv\\x1b.log'\n"},
 	} {
 		if out, errs, code := mainOf(t, c.stdin, append([]string{"decode"}, c.args...)...); code != base.ExitUsage ||

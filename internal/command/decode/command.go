@@ -115,6 +115,7 @@ func runDecode(e *base.Env, args []string) error {
 		return err
 	}
 	if stored {
+		set.Store = f.store.String()
 		set.Fetch = func(run uint64) ([]string, error) { return f.store.Runs(e.Stderr, run) }
 	}
 	if len(ids) > 0 {

@@ -41,8 +41,9 @@ type Set struct {
 	other string                      // a record that is none of context IDs
 	here  bool                        // no path was given
 
-	// Fetch finds the records of a run that are not at a path. It may be nil.
+	// Fetch finds the records of a run that are not at a path, in a store of a name. It may be nil.
 	Fetch   func(run uint64) ([]string, error)
+	Store   string
 	fetched map[uint64]time.Time // when that was asked for a run
 
 	fingerprints decode.Fingerprints
@@ -72,6 +73,7 @@ const retryEvery = time.Second
 type contextRoot struct {
 	path    string
 	files   bool // only sealed files in the directory count
+	fetched bool // from a store; no user named it
 	listed  time.Time
 	known   map[string]bool
 	pending map[string]bool // entries that may become records
@@ -178,7 +180,9 @@ func (s *Set) fetch(run uint64) (more bool, err error) {
 	paths, err := s.Fetch(run)
 	known := len(s.byRun[run])
 	for _, path := range paths {
-		s.roots = append(s.roots, newRoot(path))
+		root := newRoot(path)
+		root.fetched = true
+		s.roots = append(s.roots, root)
 	}
 	s.scan()
 	return len(s.byRun[run]) > known, err
@@ -199,11 +203,13 @@ func (s *Set) missing(run uint64) error {
 	}
 	var paths []string
 	for _, r := range s.roots {
-		paths = append(paths, r.path)
+		if !r.fetched {
+			paths = append(paths, r.path)
+		}
 	}
 	where, remedy := strings.Join(paths, " and "), "name the record of the run that wrote the log"
 	if s.Fetch != nil {
-		where = "the store, nor in " + where
+		where = s.Store + ", nor in " + where
 		remedy = "'stemma collect' puts it there when the program has ended"
 	}
 	return fmt.Errorf("ID of run %016x: no record of that run in %s (have %s); %s", run, where, have, remedy)

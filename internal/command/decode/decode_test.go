@@ -286,6 +286,7 @@ func TestFetched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	other := string(ctxid.Append(nil, ctxid.ID{Hi: parsed.Hi, Lo: parsed.Lo, Run: parsed.Run + 1}))
 	t.Chdir(t.TempDir())
 	for _, c := range []struct {
 		name, text, want, notes, fails string
@@ -294,16 +295,22 @@ func TestFetched(t *testing.T) {
 		{name: "there", text: id + "\n", want: recordtest.ShopLine + "\n", paths: []string{path}},
 		{name: "not there", text: id + "\n", want: id + "\n",
 			notes: "1 ID cannot be decoded and was left as it is: " + id +
-				fmt.Sprintf(": ID of run %016x: no record of that run in the store, nor in . and stemma.out "+
+				fmt.Sprintf(": ID of run %016x: no record of that run in file:///x of srv, nor in . and stemma.out "+
 					"(have 0 runs); 'stemma collect' puts it there when the program has ended\n", parsed.Run),
 			fails: "no ID of the text has a record in the store"},
+		{name: "beside one that is there", text: id + " " + other + "\n",
+			want: recordtest.ShopLine + " " + other + "\n",
+			notes: "1 ID cannot be decoded and was left as it is: " + other +
+				fmt.Sprintf(": ID of run %016x: no record of that run in file:///x of srv, nor in . and stemma.out "+
+					"(have run %016x); ", parsed.Run+1, parsed.Run),
+			paths: []string{path}},
 		{name: "no ID", text: "begins\n", want: "begins\n"},
 	} {
 		set, err := Open()
 		if err != nil {
 			t.Fatal(err)
 		}
-		set.Fetch = func(uint64) ([]string, error) { return c.paths, nil }
+		set.Store, set.Fetch = "file:///x of srv", func(uint64) ([]string, error) { return c.paths, nil }
 		var out, notes strings.Builder
 		err = set.Translate(&out, &notes, strings.NewReader(c.text), FormatLine)
 		if said := strings.TrimPrefix(notes.String(), "stemma: "); out.String() != c.want ||

@@ -36,7 +36,9 @@ func compressed(head []byte) string {
 // and with the flags that were given.
 func noLogs(fs *flag.FlagSet, paths []string) error {
 	command := []string{"stemma", "decode"}
-	fs.Visit(func(f *flag.Flag) { command = append(command, "-"+f.Name+"="+f.Value.String()) })
+	fs.Visit(func(f *flag.Flag) {
+		command = append(command, "-"+f.Name+"="+base.WithoutCredentials(f.Value.String()))
+	})
 	var prints []string // commands that print the logs
 	what, first := "", ""
 	for _, path := range paths {

@@ -1,6 +1,7 @@
 package outside
 
 import (
+	"io"
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/base"
@@ -15,7 +16,9 @@ func IsPyroscope(path string) bool {
 
 // FromPyroscope returns the file with what a URL asks for.
 func FromPyroscope(e *base.Env, path string) ([]string, error) {
-	return fetch(e.Stderr, "asking "+base.WithoutCredentials(path), "-pyroscope="+path)
+	files, warnings, err := fetch(e.Stderr, "asking "+base.WithoutCredentials(path), "-pyroscope="+path)
+	_, _ = io.WriteString(e.Stderr, warnings)
+	return files, err
 }
 
 // Local returns paths with files instead of the URLs among them.

@@ -18,6 +18,8 @@ import (
 // A Store is a bucket with the records of a fleet, and which of them are asked for. The program stemma-fleet reads it.
 type Store struct {
 	url, since, until, service string
+
+	warned map[string]bool // what the user was warned of: each question has the same answer
 }
 
 // StoreFlags are the flags of a store.
@@ -104,7 +106,7 @@ func (s *Store) Windows(e *base.Env, command string) (before, now []string, err 
 
 // String names the store, and which records of it.
 func (s *Store) String() string {
-	text, _, _ := strings.Cut(s.url, "?")
+	text, _, _ := strings.Cut(base.WithoutCredentials(s.url), "?")
 	for _, part := range [][2]string{{" of ", s.service}, {" since ", s.since}, {" until ", s.until}} {
 		if part[1] != "" {
 			text += part[0] + part[1]
@@ -179,14 +181,25 @@ func (s *Store) fetch(stderr io.Writer, since, until time.Time, more ...string) 
 			args = append(args, flag+t.UTC().Format(time.RFC3339Nano))
 		}
 	}
-	return fetch(stderr, "asking "+base.WithoutCredentials(s.String()), args...)
+	files, warnings, err := fetch(stderr, "asking "+s.String(), args...)
+	for line := range strings.Lines(warnings) {
+		if s.warned[line] {
+			continue
+		}
+		if s.warned == nil {
+			s.warned = make(map[string]bool)
+		}
+		s.warned[line] = true
+		_, _ = io.WriteString(stderr, line)
+	}
+	return files, err
 }
 
-// fetch runs stemma-fleet, and returns the files that it has fetched. What it does may take long.
-func fetch(stderr io.Writer, what string, args ...string) ([]string, error) {
+// fetch runs stemma-fleet, and returns the files that it has fetched, and its warnings. What it does may take long.
+func fetch(stderr io.Writer, what string, args ...string) (files []string, warnings string, err error) {
 	path, err := fleet.find()
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	cmd := exec.Command(path, append([]string{"fetch"}, args...)...)
 	var out, problems bytes.Buffer
@@ -196,10 +209,10 @@ func fetch(stderr io.Writer, what string, args ...string) ([]string, error) {
 	if over(); err != nil {
 		text := strings.TrimPrefix(strings.TrimSpace(problems.String()), "stemma-fleet: ")
 		if text = strings.TrimPrefix(text, "fetch: "); text != "" {
-			return nil, errors.New(text)
+			return nil, "", errors.New(text)
 		}
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, "", fmt.Errorf("%s: %w", path, err)
 	}
-	_, _ = stderr.Write(problems.Bytes()) // warnings
-	return strings.FieldsFunc(out.String(), func(r rune) bool { return r == '\n' }), nil
+	files = strings.FieldsFunc(out.String(), func(r rune) bool { return r == '\n' })
+	return files, problems.String(), nil
 }

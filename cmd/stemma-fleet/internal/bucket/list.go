@@ -141,7 +141,7 @@ func (b *Bucket) readable(prefix string, bad func(error)) error {
 		case errors.Is(err, fs.ErrNotExist): // nothing is, or it has gone
 			return nil
 		case errors.Is(err, fs.ErrPermission) && filepath.Dir(path) == filepath.Clean(b.dir) && prefix == "":
-			bad(fmt.Errorf("%w: records in it are left out; -service names the one that is to be read", err))
+			bad(fmt.Errorf("%w; the records in it are left out; -service=NAME reads one service alone", err))
 			return fs.SkipDir
 		case err != nil:
 			return err

@@ -1,0 +1,30 @@
+package outside
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestWarnedOnce asks a store twice, as decode does for each run: what it warns of each time is said once, and what is
+// new is said.
+func TestWarnedOnce(t *testing.T) {
+	bin := t.TempDir()
+	const fleet = "#!/bin/sh\necho warning: one >&2\necho warning: $4 >&2\necho record\n"
+	if err := os.WriteFile(filepath.Join(bin, "stemma-fleet"), []byte(fleet), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	s, said := &Store{url: "file:///x"}, new(bytes.Buffer)
+	for run := range uint64(2) {
+		if files, err := s.Runs(said, run); err != nil || strings.Join(files, " ") != "record" {
+			t.Fatal(files, err)
+		}
+	}
+	want := "warning: one\nwarning: -run=0000000000000000\nwarning: -run=0000000000000001\n"
+	if said.String() != want {
+		t.Errorf("have %q, want %q", said, want)
+	}
+}
