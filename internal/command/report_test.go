@@ -251,6 +251,22 @@ func TestReportErrors(t *testing.T) {
 		"; the newest of 2 here: stemma seal \"stemma.out/my b.2-000002\"\n") {
 		t.Errorf("two to seal: stderr %q", stderr)
 	}
+	// The newest records are one of context IDs, which has no counts, a pipe, and what is no record.
+	d, _, _, _ := recordtest.Shop(t)
+	d.WriteTo(t, filepath.Join("stemma.out", "ids.3-000003"))
+	err := errors.Join(syscall.Mkfifo("pipe.stemma", 0o600), os.WriteFile("cut.stemma", []byte("stemma"), 0o666))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"the newest of 2 here: stemma baseline \"stemma.out/my b.2-000002\"\n",
+		"the newest of 3 here: stemma baseline sealed.stemma\n"} {
+		if _, _, stderr := runMain("baseline"); !strings.HasSuffix(stderr, "; "+want) {
+			t.Errorf("have %q, want %q", stderr, want)
+		}
+		if code, _, stderr := runMain("seal", "-o", "sealed.stemma", "stemma.out/a.1-000001"); code != base.ExitOK {
+			t.Fatal(stderr)
+		}
+	}
 }
 
 // TestExportWarnings exports a record with losses, in a format with and one without room for a warning, to a file and

@@ -313,7 +313,7 @@ func runBaseline(e *base.Env, args []string) error {
 	}
 	if len(paths) == 0 {
 		return base.Usagef("baseline: no record given; name a profile, or a live directory, whose counts are written%s",
-			store.Suggest("baseline"))
+			store.SuggestCounts("baseline"))
 	}
 	load := loadCounts
 	if o.repeats {

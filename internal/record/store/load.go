@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 
 	"github.com/stemma-go/stemma/internal/base"
@@ -195,16 +196,26 @@ func newestOf(paths []string) string {
 
 // Suggest returns the end of a message that wants a record: the command with the newest live directory of programs that
 // were started here, or nothing if there is none.
-func Suggest(command string) string {
-	live := LiveDirs(Out())
-	if len(live) == 0 {
+func Suggest(command string) string { return suggest(command, LiveDirs(Out())) }
+
+// SuggestCounts is Suggest for a command that wants counts: of live directories and sealed files.
+func SuggestCounts(command string) string {
+	sealed, _ := filepath.Glob("*" + SealedSuffix)
+	return suggest(command, slices.DeleteFunc(append(sealed, LiveDirs(Out())...), func(path string) bool {
+		place, err := Probe(path)
+		return err != nil || !place.hasCounts()
+	}))
+}
+
+func suggest(command string, paths []string) string {
+	if len(paths) == 0 {
 		return ""
 	}
 	which := "the one here"
-	if len(live) > 1 {
-		which = fmt.Sprintf("the newest of %d here", len(live))
+	if len(paths) > 1 {
+		which = fmt.Sprintf("the newest of %d here", len(paths))
 	}
-	return fmt.Sprintf("; %s: stemma %s %s", which, command, base.Typed(newestOf(live)))
+	return fmt.Sprintf("; %s: stemma %s %s", which, command, base.Typed(newestOf(paths)))
 }
 
 // LoadRepeats reads several runs of the same work, each at a path of its own, one after the other, and finds what

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -72,11 +73,25 @@ func (p Place) hasIDs() bool {
 	if p.Dir {
 		return p.IDs()
 	}
-	if info, err := os.Stat(p.Path); err != nil || !info.Mode().IsRegular() {
-		return false
-	}
-	_, ok, _ := p.Run()
+	_, ok, _ := p.runOfFile()
 	return ok
+}
+
+// hasCounts reports whether the beginning of a record, sealed or not, is that of one with counts or samples.
+func (p Place) hasCounts() bool {
+	if p.Dir {
+		return p.Live() && !p.IDs()
+	}
+	_, ids, err := p.runOfFile()
+	return err == nil && !ids
+}
+
+// runOfFile is Run for a regular file; anything else is an error.
+func (p Place) runOfFile() (run uint64, ok bool, err error) {
+	if info, err := os.Stat(p.Path); err != nil || !info.Mode().IsRegular() {
+		return 0, false, cmp.Or(err, fs.ErrInvalid)
+	}
+	return p.Run()
 }
 
 // Run returns the number of the run whose context IDs are in a record, and reads no more than the beginning for that.
