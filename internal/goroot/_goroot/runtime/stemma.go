@@ -283,6 +283,17 @@ func stemmaRecover(gp *g, f funcInfo, fp uintptr) {
 	}
 }
 
+// stemmaRecoverFrame gives the frame to which recovery is about to jump, on, its frame pointer. Where that is in the
+// deferreturn of f it has it. Where a panic is recovered beyond a pending Goexit it is that of Goexit, and the runtime
+// has set the frame pointer of f: what is called next would be linked to that, past the frames in between.
+func stemmaRecoverFrame(on *gobuf, f funcInfo) {
+	at := findfunc(on.pc)
+	if goarch.IsAmd64 == 0 || at.entry() == f.entry() { // on arm64 it follows from the stack pointer
+		return
+	}
+	on.bp = on.sp + uintptr(funcspdelta(at, on.pc)) - goarch.PtrSize
+}
+
 // stemmaFault is a place where a run-time error rose or a signal struck, in
 // one context.
 type stemmaFault struct {

@@ -430,7 +430,38 @@ func exits() {
 	for range 2 {
 		go stubborn(done)
 		<-done
+		go pending(done)
+		<-done
 	}
+}
+
+// pending recovers a panic beyond Goexit, which then goes on.
+//
+//want:context [main];main.main;main.exits;go main.pending;main.beyond;main.quitAndPanic;runtime.Goexit;main.leafA 4
+//want:context [main];main.main;main.exits;go main.pending;main.beyond;main.quitAndPanic;runtime.Goexit;main.pending.func1 2
+//go:noinline
+func pending(done chan bool) {
+	defer func() {
+		leafB()
+		done <- true
+	}()
+	defer leafA()
+	beyond()
+	leafZ()
+}
+
+//go:noinline
+func beyond() {
+	defer leafA()
+	defer func() { recover() }()
+	quitAndPanic()
+	leafZ()
+}
+
+//go:noinline
+func quitAndPanic() {
+	defer panicky()
+	runtime.Goexit()
 }
 
 //go:noinline
