@@ -138,8 +138,21 @@ func stemmaLearnPCs(bp uintptr, f *ids.Frame) {
 			stemma.contexts.LearnPC(pc, f)
 			return
 		}
-		stemma.contexts.LearnPC(pc, nil)
+		if !stemmaLearnPass(pc) {
+			return
+		}
 	}
+}
+
+// stemmaLearnPass learns that a return address is in a function without a context, and reports whether it has. It does
+// not for sigpanic: where that returns to is an instruction that has faulted. If a call comes right before it, that is
+// the return address of the call as well, and another place.
+func stemmaLearnPass(pc uintptr) bool {
+	if f := findfunc(pc); f.valid() && f.funcID == abi.FuncID_sigpanic {
+		return false
+	}
+	stemma.contexts.LearnPC(pc, nil)
+	return true
 }
 
 // stemmaGoexit is where the first function of every goroutine returns to.
@@ -168,8 +181,7 @@ func stemmaLearnFirst(bp uintptr) {
 	if !stemma.encode.first {
 		return
 	}
-	for pc := stemmaReturnOf(bp); pc != stemmaGoexit; pc = stemmaReturnOf(bp) {
-		stemma.contexts.LearnPC(pc, nil)
+	for pc := stemmaReturnOf(bp); pc != stemmaGoexit && stemmaLearnPass(pc); pc = stemmaReturnOf(bp) {
 		bp = *(*uintptr)(unsafe.Pointer(bp))
 	}
 }

@@ -24,6 +24,7 @@ func main() {
 	nested()
 	inDeferred()
 	runtimeErrors()
+	faultsBehindCalls()
 	exits()
 	results()
 	rangeFuncs()
@@ -409,6 +410,37 @@ func closed() {
 	close(c)
 	close(c)
 	leafZ()
+}
+
+// An instruction behind a call faults: it is where the call returns to, and in another line.
+//
+//want:context [main];main.main;main.faultsBehindCalls;main.behindCall 6
+//want:context [main];main.main;main.faultsBehindCalls;main.behindCall;main.given;main.leaf 6
+//want:context [main];main.main;main.faultsBehindCalls;main.behindCall;~;main.recoverFault 3
+//want:context [main];main.main;main.faultsBehindCalls;main.behindCall;defer main.recoverFault 3
+//go:noinline
+func faultsBehindCalls() {
+	for range 3 {
+		behindCall(&point{})
+		behindCall(nil)
+	}
+}
+
+//go:noinline
+func behindCall(p *point) (y int) {
+	defer recoverFault()
+	q := given(p)
+	y = q.y
+	return
+}
+
+//go:noinline
+func given(p *point) *point { leaf(); return p }
+
+//go:noinline
+func recoverFault() {
+	recover()
+	leafB()
 }
 
 // Goexit runs the deferred functions below it.
