@@ -240,7 +240,7 @@ func stemmaDacceNewG(newg, creator *g, callerpc uintptr) {
 	hi, lo := stemmaCapture(creator, uint64(w), callerpc)
 	newg.stemma.Start, newg.stemma.From = uintptr(hi), uintptr(lo)
 	if stemmaWants(layout.EventGo) && getg().m.p != 0 {
-		stemmaWriteEvent(layout.EventGo, newg.goid, hi, lo)
+		stemmaWriteEvent(layout.EventGo, stemmaNextGoid(), hi, lo)
 	}
 	if stemmaCheckOn {
 		stemmaCheckCapture(creator, hi, lo)

@@ -97,6 +97,18 @@ func stemmaWriteEvent(kind uint32, value, hi, lo uint64) {
 	m.counts.Add(kind, value, hi, lo)
 }
 
+// stemmaNextGoid returns the number that newproc1 gives to its goroutine after stemmaNewG: until then the goroutine has
+// none, or that of one that has ended. The caller holds its M, which has a P. If the P has no numbers left, it takes
+// some, as newproc1 would.
+func stemmaNextGoid() uint64 {
+	pp := getg().m.p.ptr()
+	if pp.goidcache == pp.goidcacheend {
+		pp.goidcache = sched.goidgen.Add(_GoidCacheBatch) - _GoidCacheBatch + 1
+		pp.goidcacheend = pp.goidcache + _GoidCacheBatch
+	}
+	return pp.goidcache
+}
+
 // stemmaEventHere records an event in the context of the innermost instrumented
 // frame of the running goroutine. It may be called with locks held, but not on a
 // system stack.

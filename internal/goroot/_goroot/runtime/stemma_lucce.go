@@ -181,7 +181,7 @@ func stemmaLucceNewG(newg, creator *g, callerpc uintptr) {
 	}
 	newg.stemma.Start, newg.stemma.From = uintptr(hi), uintptr(lo)
 	if stemmaWants(layout.EventGo) && getg().m.p != 0 {
-		stemmaWriteEvent(layout.EventGo, newg.goid, hi, lo)
+		stemmaWriteEvent(layout.EventGo, stemmaNextGoid(), hi, lo)
 	}
 	if stemmaCheckOn {
 		stemmaCheckCapture(creator, hi, lo)
