@@ -3,9 +3,11 @@ package command
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -115,6 +117,23 @@ func TestDecodeNewest(t *testing.T) {
 	}
 	for _, args := range [][]string{{"decode", id}, {"decode"}} {
 		if out, errs, code := mainOf(t, id, args...); code != 0 || !strings.Contains(out, "main.pay") {
+			t.Errorf("%q: code %d, %s%s", args, code, out, errs)
+		}
+	}
+}
+
+// TestDecodeUnseen has what is called as a record, and cannot be looked at: that is said, and not that there is none.
+func TestDecodeUnseen(t *testing.T) {
+	_, _, id, _ := recordtest.Shop(t)
+	t.Chdir(t.TempDir())
+	loop := filepath.Join(store.OutDir, "shop.7-abcdef") // which not even root can follow
+	if err := errors.Join(os.Mkdir(store.OutDir, 0o777), os.Symlink("shop.7-abcdef", loop)); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"", store.OutDir, loop} {
+		args := slices.DeleteFunc([]string{"decode", path, id}, func(s string) bool { return s == "" })
+		if out, errs, code := mainOf(t, "", args...); code != base.ExitFailure || out != "" ||
+			!strings.Contains(errs, loop+": ") || !strings.Contains(errs, "too many levels of symbolic links") {
 			t.Errorf("%q: code %d, %s%s", args, code, out, errs)
 		}
 	}

@@ -125,6 +125,15 @@ func (s *Set) Empty() error {
 	if len(s.byRun) > 0 {
 		return nil
 	}
+	for _, r := range s.roots {
+		place, err := store.Probe(r.path)
+		if err == nil && !r.files {
+			_, err = place.Records()
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err // what cannot be looked at may be the record
+		}
+	}
 	path := s.roots[0].path
 	if s.here {
 		if s.other == "" {
