@@ -288,7 +288,7 @@ func stemmaRecover(gp *g, f funcInfo, fp uintptr) {
 // has set the frame pointer of f: what is called next would be linked to that, past the frames in between.
 func stemmaRecoverFrame(on *gobuf, f funcInfo) {
 	at := findfunc(on.pc)
-	if goarch.IsAmd64 == 0 || at.entry() == f.entry() { // on arm64 it follows from the stack pointer
+	if stemmaRecoversFP || at.entry() == f.entry() {
 		return
 	}
 	on.bp = on.sp + uintptr(funcspdelta(at, on.pc)) - goarch.PtrSize

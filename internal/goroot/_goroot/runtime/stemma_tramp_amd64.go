@@ -9,6 +9,10 @@ import (
 
 const stemmaHasTrampoline = true
 
+// stemmaRecoversFP says whether recovery finds the frame pointer by the stack pointer. Here it takes that of the
+// function that recovers.
+const stemmaRecoversFP = false
+
 func stemmaTrampoline()
 func stemmaTrampolineSlow()
 

@@ -10,6 +10,9 @@ import (
 
 const stemmaHasTrampoline = true
 
+// stemmaRecoversFP says whether recovery finds the frame pointer by the stack pointer.
+const stemmaRecoversFP = true
+
 func stemmaTrampoline()
 func stemmaTrampolineSlow()
 
