@@ -5,6 +5,16 @@ package layout
 // ends and the kernel begins the C heap: up to 1 GiB further, at random.
 const Base = 0x60000000
 
+// HeapBase returns where the heap of Go begins if it was to begin at base, a random address: beyond the tree region,
+// which is at most 4 GiB. Otherwise 16 of the 2^20 places that Go chooses from are where a tree of 1 GiB must be.
+func HeapBase(base uint64) uint64 {
+	const end = Base + 1<<32
+	if base < end {
+		return base + end
+	}
+	return base
+}
+
 // CounterBase is what a displacement of a counter begins with, before 8*c. Where a thread's segment base cannot be set
 // it is 0, and the shard that all Ps then share lies here: below Base, as long as an executable leaves room.
 const CounterBase = 0x40000000

@@ -27,6 +27,9 @@ func stemmaInit() {
 	}
 }
 
+// stemmaHeapBase moves the random address at which the heap begins out of the way of the tree.
+func stemmaHeapBase(base uintptr) uintptr { return uintptr(layout.HeapBase(uint64(base))) }
+
 // stemmaTreeInit is stemmaInit for a program that records a tree.
 func stemmaTreeInit() {
 	full := stemmaOption("recursion") == "full"
