@@ -218,8 +218,21 @@ type Error struct {
 	Err  error
 }
 
-func (e *Error) Error() string { return fmt.Sprintf("%s %s: %v", e.Step, e.Key, e.Err) }
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s %s: %v%s", e.Step, e.Key, e.Err, remedy(e.Err))
+}
 func (e *Error) Unwrap() error { return e.Err }
+
+// remedy returns what to do about an error of the client of S3, if the words of that do not say it.
+func remedy(err error) string {
+	switch text := err.Error(); {
+	case strings.Contains(text, "Invalid region") || strings.Contains(text, "A region must be set"):
+		return "; set AWS_REGION, or append ?region=NAME to the URL"
+	case strings.Contains(text, "get credentials"):
+		return "; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
+	}
+	return ""
+}
 
 // failed returns the error of a step, nil if there is none.
 func (b *Bucket) failed(step, key string, err error) error {

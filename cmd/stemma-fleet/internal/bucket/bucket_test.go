@@ -471,3 +471,32 @@ func TestSilent(t *testing.T) {
 		})
 	}
 }
+
+// TestRemedy has what the client of S3 lacks, which it does not say how to give it.
+func TestRemedy(t *testing.T) {
+	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_ACCESS_KEY_ID",
+		"AWS_SECRET_ACCESS_KEY", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+		"AWS_WEB_IDENTITY_TOKEN_FILE"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("AWS_CONFIG_FILE", os.DevNull)
+	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", os.DevNull)
+	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
+	lists := func(url, want string) {
+		t.Helper()
+		b, err := bucket.Open(context.Background(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		_, err = b.List(context.Background(), new(bucket.Query), nil)
+		if err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: have %v, want %q at the end", url, err, want)
+		}
+	}
+	lists("s3://b/p?region=r&endpoint=http://127.0.0.1:1",
+		"; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE")
+	t.Setenv("AWS_ACCESS_KEY_ID", "x")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "x")
+	lists("s3://bucket/p", "; set AWS_REGION, or append ?region=NAME to the URL")
+}
