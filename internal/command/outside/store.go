@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -79,7 +80,8 @@ func (s *Store) Parquet(e *base.Env, dir string, paths []string) error {
 	return fleet.become(append(append(args, "--"), paths...))
 }
 
-// Windows returns what the store has of the time that is asked for, and of the same time before.
+// Windows returns what the store has of the time that is asked for, and of the same time before. A record that lies in
+// both counts for the later one alone.
 func (s *Store) Windows(e *base.Env, command string) (before, now []string, err error) {
 	since, until, err := s.window(command)
 	if err != nil {
@@ -96,7 +98,13 @@ func (s *Store) Windows(e *base.Env, command string) (before, now []string, err 
 		return nil, nil, err
 	}
 	from := since.Add(since.Sub(until))
-	if before, err = s.fetch(e.Stderr, from, since); err == nil && len(before) == 0 {
+	before, err = s.fetch(e.Stderr, from, since)
+	later := make(map[string]bool, len(now))
+	for _, file := range now {
+		later[file] = true
+	}
+	before = slices.DeleteFunc(before, func(file string) bool { return later[file] })
+	if err == nil && len(before) == 0 {
 		of, day := &Store{url: s.url, service: s.service}, time.DateTime
 		err = fmt.Errorf("%s: no record from %s to %s, the same time before, to compare with; name a base beside "+
 			"-store, or a shorter time by -since", of, from.UTC().Format(day), since.UTC().Format(day))

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stemma-go/stemma/internal/base"
 )
 
 // TestWarnedOnce asks a store twice, as decode does for each run: what it warns of each time is said once, and what is
@@ -26,5 +28,21 @@ func TestWarnedOnce(t *testing.T) {
 	want := "warning: one\nwarning: -run=0000000000000000\nwarning: -run=0000000000000001\n"
 	if said.String() != want {
 		t.Errorf("have %q, want %q", said, want)
+	}
+}
+
+// TestWindows compares two times that lie side by side: a segment that lies in both is on one side alone.
+func TestWindows(t *testing.T) {
+	bin := t.TempDir()
+	const fleet = "#!/bin/sh\ncase \"$*\" in\n" +
+		"*-until=2026-11-26T08*) echo old; echo both;;\n*) echo both; echo new;;\nesac\n"
+	if err := os.WriteFile(filepath.Join(bin, "stemma-fleet"), []byte(fleet), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	s := &Store{url: "file:///x", since: "2026-11-26T08:00:00Z", until: "2026-11-26T09:00:00Z"}
+	before, now, err := s.Windows(&base.Env{Stderr: new(bytes.Buffer)}, "diff")
+	if err != nil || strings.Join(before, " ") != "old" || strings.Join(now, " ") != "both new" {
+		t.Errorf("have %q and %q, %v", before, now, err)
 	}
 }
