@@ -105,12 +105,15 @@ func TestSnapshot(t *testing.T) {
 func TestUselessFlags(t *testing.T) {
 	inTemp(t)
 	_, contexts, _, _ := recordtest.Shop(t)
+	recordtest.Shapes().WriteTo(t, "live")
 	for args, want := range map[string]string{
 		"report -tree " +
 			contexts: "report: -tree does nothing for a record of context IDs, which has no counts of calls (see " +
 			"stemma decode and stemma events); it has -json",
 		"report -func=x " + contexts: "-func does nothing for a record of context IDs",
 		"report -top=3 " + contexts:  "-top does nothing for a record of context IDs",
+		"report -top=3 live " + contexts: contexts + ": report: -top does nothing for a " +
+			"record of context IDs", // of several it says which
 		"report -depth=3": "report: -depth does nothing for a report by function; it has -by, " +
 			"-sort, -func, -top, -json, -metric, -cost, -focus, -ignore, -hide",
 		"report -contexts -min=3": "-min does nothing for report -contexts; it has -contexts, -func, " +

@@ -31,12 +31,15 @@ type summand struct {
 func LoadSum(paths []string) (*Records, *record.Record, error) { return LoadCounts(paths, nil) }
 
 // LoadCounts is LoadSum for those who need counts: if one of the records has context IDs, it returns noCounts, unless
-// that is nil. It reads no more than the beginning of such a record, whose log may have gigabytes. Then Records are
-// not nil either: they have the sources up to that one.
+// that is nil; behind others, the error names the record. It reads no more than the beginning of such a record, whose
+// log may have gigabytes. Then Records are not nil either: they have the sources up to that one.
 func LoadCounts(paths []string, noCounts error) (*Records, *record.Record, error) {
 	r, sum := &Records{noCounts: noCounts}, new(sum)
 	switch err := r.readAll(paths, sum.add); {
 	case err != nil && errors.Is(err, noCounts):
+		if n := len(r.Sources); n > 1 {
+			err = fmt.Errorf("%s: %w", profile.Printable(r.Sources[n-1].Path), err)
+		}
 		return r, nil, err
 	case err != nil:
 		return nil, nil, err
