@@ -1,9 +1,13 @@
 package contexts
 
 import (
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/decode"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/record/ids"
 	"github.com/stemma-go/stemma/internal/testing/e2e"
 )
@@ -54,6 +58,32 @@ func events(t *testing.T, engine string) {
 	if t.Failed() {
 		for event, n := range have {
 			t.Logf("%d of %s", n, event)
+		}
+	}
+}
+
+// TestGoroutineNumbers compares the numbers in the log of go statements with those that the goroutines print: a
+// goroutine has none yet when its go statement is noted, or that of one that has ended.
+func TestGoroutineNumbers(t *testing.T) {
+	e2e.NeedMore(t)
+	for _, engine := range e2e.Few(1, "dacce", "lucce") {
+		r := e2e.Run(t, e2e.Build(t, "numbers", "-engine="+engine, "-events=go", "-event-log"))
+		r.OK(t)
+		want := strings.Fields(r.Stdout)
+		var have []string
+		err := r.Record(t).IDs.EventLog(func(e *ids.Event) error {
+			if e.Kind == layout.EventGo {
+				have = append(have, strconv.FormatUint(e.Value, 10))
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(have)
+		slices.Sort(want)
+		if len(want) != 200 || !slices.Equal(have, want) {
+			t.Errorf("%s: the log has goroutines %v, want %v", engine, have, want)
 		}
 	}
 }
