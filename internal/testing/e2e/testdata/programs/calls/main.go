@@ -18,6 +18,7 @@ func main() {
 	interfaces()
 	methods()
 	generics()
+	genericValues()
 	embedded()
 	variadic()
 	large()
@@ -216,6 +217,66 @@ func generics() {
 	viaIface(&h)
 	viaIface(&holder[string]{&b})
 }
+
+// Values of generic functions and methods, and method expressions, which lead to wrappers with the types. Where the
+// value is known the wrapper is inlined, and is no call.
+//
+//want:func@default main.(*couple[...]).first 12
+//want:func main.(*couple[...]).second 12
+//want:func main.twice[...] 7
+//want:func@default example.com/e2e/calls/lib.(*Cell[...]).Get 9
+//want:func example.com/e2e/calls/lib.Twin[...] 6
+//want:context [main];main.main;main.genericValues;main.(*couple[...]).second 6
+//want:context@default [main];main.main;main.genericValues;inlined main.(*couple[...]).first 9
+//want:context [main];main.main;main.genericValues;main.methodOf[...];main.square.area 2
+//want:func main.methodOf[...].func1 0
+//want:func main.couple[...].get.func1 0
+//want:func main.couple[...].get.func2 0
+//go:noinline
+func genericValues() {
+	p, c := &couple[string]{"a", "b"}, &lib.Cell[int]{X: 1}
+	for range 3 {
+		first, second, expression := p.first, p.second, (*couple[string]).first
+		first()
+		second()
+		expression(p)
+		p.first()
+		p.second()
+		couple[int]{}.get()
+		f := twice[string]
+		f("a")
+		twice(1.5)
+		get, twin := c.Get, lib.Twin[string]
+		get()
+		(*lib.Cell[int]).Get(c)
+		c.Get()
+		twin("a")
+		lib.Twin(1)
+	}
+	apply(func() { twice("b") })
+	methodOf(square{2})
+	methodOf(square{3})
+}
+
+type couple[T any] struct{ a, b T }
+
+func (p *couple[T]) first() T { return p.a }
+
+func (p *couple[T]) second() T { defer leaf(); return p.b }
+
+//go:noinline
+func (p couple[T]) get() {
+	first, second := p.first, (*couple[T]).second
+	first()
+	second(&p)
+	second(&p)
+}
+
+//go:noinline
+func twice[T any](x T) [2]T { return [2]T{x, x} }
+
+//go:noinline
+func methodOf[T shape](x T) int { area := T.area; return area(x) }
 
 //go:noinline
 func viaIface(x any) {

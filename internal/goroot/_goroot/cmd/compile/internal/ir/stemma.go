@@ -16,3 +16,12 @@ func StemmaCalleePos(index int) src.XPos {
 	}
 	return src.NoXPos
 }
+
+// StemmaIsWrapper reports whether the inlined call with this index calls a wrapper: a function that passes a call on to
+// a generic one or its method, with the dictionary that this needs. Values of generic functions and methods, and
+// method expressions, lead to such wrappers. What they call has the position of the inlined call itself, and so is not
+// inside: a wrapper that is inlined vanishes from tracebacks.
+func StemmaIsWrapper(index int) bool {
+	fn := stemmaInlined[index]
+	return fn != nil && fn.Wrapper()
+}

@@ -343,9 +343,10 @@ func (s *state) stemmaPutBack() {
 	s.store(types.Types[types.TUINTPTR], s.stemmaAddr(types.Types[types.TUINTPTR], s.stemma.place, 0), word)
 }
 
-// stemmaInlMark counts the inlined call with the given index in the inlining tree.
+// stemmaInlMark counts the inlined call with the given index in the inlining tree, unless it is one of a wrapper.
 func (s *state) stemmaInlMark(index int64) {
-	if s.stemma.mode == stemmaFull && stemmaOptions.inlined && stemmaEngine().mark != nil {
+	if s.stemma.mode == stemmaFull && stemmaOptions.inlined && stemmaEngine().mark != nil &&
+		!ir.StemmaIsWrapper(int(index)) {
 		stemmaEngine().mark(s, index)
 	}
 }

@@ -26,3 +26,14 @@ func TouchString(p *string) { *p += "" }
 //
 //go:noinline
 func TouchBytes(p *[]byte) { *p = (*p)[:len(*p)] }
+
+// Cell has a method that is inlined.
+type Cell[T any] struct{ X T }
+
+// Get is inlined, Twin is not.
+func (c *Cell[T]) Get() T { return c.X }
+
+// Twin returns x twice.
+//
+//go:noinline
+func Twin[T any](x T) [2]T { return [2]T{x, x} }
