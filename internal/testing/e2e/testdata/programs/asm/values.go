@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path/filepath"
 	"reflect"
 	"runtime"
 	"time"
@@ -85,12 +86,16 @@ func deferNatives() {
 	}
 }
 
-// same reports whether the value of a native is the same wherever it is taken, and has its name.
+// same reports whether the value of a native is the same wherever it is taken, and has its name, and that of another
+// one its place.
 //
 //go:noinline
 func same() bool {
 	here, there := reflect.ValueOf(time.Sleep).Pointer(), reflect.ValueOf(hidden.Sleep).Pointer()
-	return here == there && runtime.FuncForPC(here).Name() == "time.Sleep"
+	gc := reflect.ValueOf(runtime.GC).Pointer()
+	file, line := runtime.FuncForPC(gc).FileLine(gc)
+	return here == there && runtime.FuncForPC(here).Name() == "time.Sleep" &&
+		filepath.Base(file) == "mgc.go" && line > 1
 }
 
 //go:noinline
