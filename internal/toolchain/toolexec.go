@@ -1,6 +1,7 @@
 package toolchain
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/stemma-go/stemma/internal/goroot"
 )
 
 // CompileEnv is the environment variable in which the patched compiler finds
@@ -80,7 +83,7 @@ func newTool(args []string) (*tool, error) {
 // this process by it where that is possible. It is called with the arguments
 // that follow "stemma toolexec".
 // Of the tools, only compile is another one; link gets one more flag, and cover
-// other names of files. All others run as they are. What an option changes must
+// other names of files, and leaves out packages of ours. All others run as they are. What an option changes must
 // be in the answer to -V=full, or the go command would reuse what was built
 // without it.
 func Toolexec(args []string, stdout, stderr io.Writer) error {
@@ -106,6 +109,7 @@ func Toolexec(args []string, stdout, stderr io.Writer) error {
 		// instrumented ones never mix in its cache.
 		suffix = " stemma=" + t.entry.Key + "," + t.forCompile
 		t.args[0] = t.entry.Compiler()
+		t.uncoverOurs()
 		if t.compileNative(env) {
 			return nil
 		}
@@ -120,6 +124,9 @@ func Toolexec(args []string, stdout, stderr io.Writer) error {
 		}
 	case "cover":
 		if err := t.resolveOverlay(); err != nil {
+			return err
+		}
+		if err := t.leaveOurs(); err != nil {
 			return err
 		}
 	}
@@ -159,6 +166,45 @@ func (t *tool) resolveOverlay() error {
 	}
 	return nil
 }
+
+// Packages that stemma adds are not covered, whatever -coverpkg says. Their functions run before they are initialised,
+// and where they do coverage needs to know a number for the package: Go's list has none.
+
+// leaveOurs makes cover count nothing in a package of ours.
+func (t *tool) leaveOurs() error {
+	config, mode := slices.Index(t.args, "-pkgcfg")+1, slices.Index(t.args, "-mode")+1
+	if config == 0 || mode == 0 || max(config, mode) >= len(t.args) {
+		return nil
+	}
+	data, err := os.ReadFile(t.args[config])
+	if err != nil {
+		return err
+	}
+	var pkg struct{ PkgPath string }
+	if err := json.Unmarshal(data, &pkg); err != nil {
+		return fmt.Errorf("%s: %w", t.args[config], err)
+	}
+	if isOurs(pkg.PkgPath) {
+		t.args[mode] = "regonly" // as the go command has it for the runtime with -race
+	}
+	return nil
+}
+
+// uncoverOurs keeps the compiler from making a package of ours register itself: it has nothing to report.
+func (t *tool) uncoverOurs() {
+	args, err := expandResponse(t.args[1:])
+	if err != nil {
+		return
+	}
+	if p := slices.Index(args, "-p") + 1; p == 0 || p == len(args) || !isOurs(args[p]) {
+		return
+	}
+	covers := func(arg string) bool { return strings.HasPrefix(arg, "-coveragecfg=") }
+	t.args = append(t.args[:1], slices.DeleteFunc(slices.Clone(args), covers)...)
+}
+
+// isOurs reports whether stemma adds the package with this path.
+func isOurs(path string) bool { return strings.HasPrefix(path, goroot.RuntimePkg+"/") }
 
 // isVersionQuery reports whether the go command asks a tool for its version, which
 // it makes part of the build IDs.

@@ -51,6 +51,9 @@ func TestToolexec(t *testing.T) {
 	for _, tt := range []struct{ name, args, want string }{
 		{"compile", "-V=full", "compile -V=full [c=1] stemma=key,c=1"},
 		{"compile", "-p main a.go", "compile -p main a.go [c=1]"},
+		{"compile", "-p main -coveragecfg=x a.go", "compile -p main -coveragecfg=x a.go [c=1]"},
+		{"compile", "-p internal/runtime/stemma/tree -coveragecfg=x a.go",
+			"compile -p internal/runtime/stemma/tree a.go [c=1]"},
 		{"link", "-V=full", "link -V=full [] stemma=l=1"},
 		{"link", "-o x main.a", "link -X=runtime.stemmaOptions=l=1 -o x main.a []"},
 		{"cover", "-mode set /go/src/runtime/a.go /go/src/runtime/b.go",
@@ -62,6 +65,26 @@ func TestToolexec(t *testing.T) {
 			if have := runTool(t, t.TempDir(), tt.name, chain, strings.Fields(tt.args)...); have != tt.want {
 				t.Errorf("%q %s %s: have %q, want %q", chain, tt.name, tt.args, have, tt.want)
 			}
+		}
+	}
+}
+
+// TestToolexecLeavesOurs covers packages: those that stemma adds are registered, and no more.
+func TestToolexecLeavesOurs(t *testing.T) {
+	for pkg, mode := range map[string]string{
+		"internal/runtime/stemma/tree": "regonly",
+		"internal/runtime/stemmata":    "set",
+		"example.com/internal/x":       "set",
+	} {
+		dir := t.TempDir()
+		config := filepath.Join(dir, "pkgcfg.txt")
+		if err := os.WriteFile(config, []byte(`{"PkgPath":"`+pkg+`","PkgName":"x"}`), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		args := []string{"-pkgcfg", config, "-mode", "set", "-var", "v", "-outfilelist", "list", "/go/src/runtime/a.go"}
+		want := "cover -pkgcfg " + config + " -mode " + mode + " -var v -outfilelist list /cache/a.go []"
+		if have := runTool(t, dir, "cover", nil, args...); have != want {
+			t.Errorf("%s: have %q, want %q", pkg, have, want)
 		}
 	}
 }
