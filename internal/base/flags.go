@@ -3,9 +3,12 @@ package base
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/stemma-go/stemma/internal/humanize"
 )
@@ -37,7 +40,7 @@ func Parse(fs *flag.FlagSet, args []string) ([]string, error) {
 			if name, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); ok {
 				like = humanize.DidYouMean("-", name, FlagNames(fs))
 			}
-			return nil, Usagef("%s: %w%s; run 'stemma help %s'", fs.Name(), err, like, fs.Name())
+			return nil, Usagef("%s: %w%s; run 'stemma help %s'", fs.Name(), wanted(fs, "", err), like, fs.Name())
 		}
 		// Parse stops at the first argument that is no flag, or behind "--". It takes
 		// the "--" away, so what stands before the rest shows which it was.
@@ -51,6 +54,44 @@ func Parse(fs *flag.FlagSet, args []string) ([]string, error) {
 		rest = append(rest, fs.Arg(0))
 		args = fs.Args()[1:]
 	}
+}
+
+// refused is what package flag says of a value that a flag does not take, and nothing of what it takes. The flag's name
+// is there only if it parsed an argument.
+var refused = regexp.MustCompile(`(?:^|for (?:flag )?-(\S+): )(?:parse error|value out of range)$`)
+
+// wanted adds to an error of package flag what the flag takes. name is that of the flag if the error does not have it.
+func wanted(fs *flag.FlagSet, name string, err error) error {
+	match := refused.FindStringSubmatch(err.Error())
+	if match == nil {
+		return err
+	}
+	if match[1] != "" {
+		name = match[1]
+	}
+	value, ok := fs.Lookup(name).Value.(flag.Getter)
+	if !ok {
+		return err
+	}
+	what := ""
+	switch value.Get().(type) {
+	case bool:
+		what = "true or false"
+	case int, int64:
+		what = "a whole number"
+	case uint, uint64:
+		what = "a whole number that is not negative"
+	case float64:
+		what = "a number"
+	case time.Duration:
+		what = "a duration, as 1.5s or 2m"
+	default:
+		return err
+	}
+	if text, ok := strings.CutSuffix(err.Error(), "parse error"); ok {
+		return errors.New(text + "want " + what)
+	}
+	return fmt.Errorf("%w; want %s", err, what)
 }
 
 // FlagNames returns the flags that help shows.

@@ -125,3 +125,11 @@ func (fs FlagSet) Has(name string) (takesValue, ok bool) {
 	b, ok := f.Value.(interface{ IsBoolFlag() bool })
 	return !ok || !b.IsBoolFlag(), true
 }
+
+// Set sets a flag of stemma, and says what it takes if that is not value.
+func (fs FlagSet) Set(name, value string) error {
+	if err := fs.FlagSet.Set(name, value); err != nil {
+		return wanted(fs.FlagSet, name, err)
+	}
+	return nil
+}

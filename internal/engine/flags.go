@@ -275,6 +275,12 @@ var Flags = []*Flag{
 		Name: "nodes", In: func(o *Options) any { return &o.Nodes },
 		Help: "record at most `N` contexts, by default about four million; calls in further ones are counted " +
 			"by function; of context IDs, by default 16 million or more, with further ones cut at their outer end",
+		Check: func(o *Options) error {
+			if o.Nodes == 0 && slices.Contains(o.Given, "nodes") {
+				return errors.New("-nodes=0: want a number of contexts; without -nodes there are four million or more")
+			}
+			return nil
+		},
 		Runtime: func(o *Options) []string { return words("nodes", nonzero(o.Nodes)) },
 	},
 }

@@ -216,7 +216,7 @@ func stemmaTellMany() {
 func stemmaPanicking(pc, sp uintptr) stemmaContext {
 	gp := getg()
 	if stemmaWants(layout.EventPanic) {
-		stemmaEventHere(layout.EventPanic, 0)
+		stemmaEventPanic(pc, sp)
 	}
 	if !stemma.on && !stemma.encode.on {
 		return stemmaSave(gp) // no frame has a context: the walk would find none

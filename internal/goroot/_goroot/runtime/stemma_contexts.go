@@ -288,6 +288,15 @@ func stemmaWalked(u *unwinder) (w ids.Walked, ok bool) {
 	return w, true
 }
 
+// stemmaPlaceOf returns what stands for a frame's place in an ID, where readers look for the instruction before it: the
+// address that its call returns to, or one in the instruction that faulted.
+func stemmaPlaceOf(w *ids.Walked) uintptr {
+	if w.Site < 0 {
+		return w.PC + 1
+	}
+	return w.PC
+}
+
 // stemmaDescribePCs records the return addresses in function number i.
 func stemmaDescribePCs(i uint32) {
 	c := &stemma.contexts

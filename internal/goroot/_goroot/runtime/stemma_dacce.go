@@ -326,26 +326,33 @@ func stemmaHereSlow() (hi, lo, run uint64) {
 	if hi, lo = stemmaHereWord(gp, pc); lo != 0 {
 		return hi, lo, stemmaRun
 	}
-	systemstack(func() {
-		lock(&stemma.lock)
-		frames, _ := stemmaWalk(gp, pc, sp, 0, false)
-		if n := len(frames); n > 0 {
-			st := stemmaStackOf(gp)
-			w := uint64(0)
-			if slot := frames[n-1].Slot; slot != 0 {
-				w = *(*uint64)(unsafe.Pointer(slot))
-			} else {
-				w = stemma.dacce.Down(&st, 0, frames[n-1:])
-			}
-			for i := n - 2; i >= 0; i-- {
-				w = stemma.dacce.Down(&st, w, frames[i:])
-			}
-			hi, lo = stemma.dacce.Capture(&st, w, frames[0].PC)
-			run = stemmaRun
-		}
-		unlock(&stemma.lock)
-	})
+	systemstack(func() { hi, lo = stemmaDacceCaptured(gp, pc, sp) })
+	if lo != 0 {
+		run = stemmaRun
+	}
 	return hi, lo, run
+}
+
+// stemmaDacceCaptured returns the ID of the innermost instrumented call on gp's stack, which goes on at pc and sp, or of
+// the place of the fault that stopped it. It runs on the system stack.
+func stemmaDacceCaptured(gp *g, pc, sp uintptr) (hi, lo uint64) {
+	lock(&stemma.lock)
+	frames, _ := stemmaWalk(gp, pc, sp, 0, false)
+	if n := len(frames); n > 0 {
+		st := stemmaStackOf(gp)
+		w := uint64(0)
+		if slot := frames[n-1].Slot; slot != 0 {
+			w = *(*uint64)(unsafe.Pointer(slot))
+		} else {
+			w = stemma.dacce.Down(&st, 0, frames[n-1:])
+		}
+		for i := n - 2; i >= 0; i-- {
+			w = stemma.dacce.Down(&st, w, frames[i:])
+		}
+		hi, lo = stemma.dacce.Capture(&st, w, stemmaPlaceOf(&frames[0]))
+	}
+	unlock(&stemma.lock)
+	return hi, lo
 }
 
 // stemmaHereWord is stemmaCapture for the word that the call left in g, which is

@@ -124,6 +124,29 @@ func stemmaEventHere(kind uint32, value uint64) {
 	releasem(mp)
 }
 
+// stemmaEventPanic records that gopanic has been called, from pc with stack pointer sp. It unwinds the stack: a fault
+// may have stopped a function that has no frame, and one right behind a call has the return address of that.
+func stemmaEventPanic(pc, sp uintptr) {
+	mp := acquirem()
+	gp := getg()
+	if gp == mp.curg && mp.p != 0 && mp.p.ptr().stemma.events != 0 {
+		var hi, lo uint64
+		systemstack(func() {
+			switch {
+			case stemma.encode.mute:
+			case stemma.encode.lucce:
+				hi, lo = stemmaLucceCaptured(gp, pc, sp, 0)
+			default:
+				hi, lo = stemmaDacceCaptured(gp, pc, sp)
+			}
+		})
+		if lo != 0 || stemma.encode.mute {
+			stemmaWriteEvent(layout.EventPanic, 0, hi, lo)
+		}
+	}
+	releasem(mp)
+}
+
 // stemmaInnermost returns the slot of the innermost instrumented frame further out
 // than the frame pointer bp, and the return address in it; 0 if there is none.
 func stemmaInnermost(gp *g, bp uintptr) (slot, pc uintptr) {

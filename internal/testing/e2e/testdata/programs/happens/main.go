@@ -39,4 +39,29 @@ func main() {
 		all.Wait()
 	}
 	fails()
+	faults(nil)
+	faultsInLeaf(nil)
+}
+
+//go:noinline
+func get(o *order) *order { return o }
+
+// faults reads behind a call, right where the call returns to.
+//
+//go:noinline
+func faults(o *order) {
+	defer func() { recover() }()
+	o = get(o)
+	o.n = 1
+}
+
+//go:noinline
+func leaf(o *order) { o.n = 1 }
+
+// faultsInLeaf calls a function that has no frame.
+//
+//go:noinline
+func faultsInLeaf(o *order) {
+	defer func() { recover() }()
+	leaf(o)
 }
