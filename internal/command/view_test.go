@@ -174,3 +174,25 @@ func TestReportHasFunctionsWithTotalsOnly(t *testing.T) {
 		}
 	}
 }
+
+// TestStandardOutput names standard output as a file, as other commands have it.
+func TestStandardOutput(t *testing.T) {
+	path := sealedText(t, "shapes")
+	t.Chdir(t.TempDir())
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"view", "-o", "-", path}, "<!doctype html>"},
+		{[]string{"export", "-format=folded", "-o", "-", path}, "main.main"},
+		{[]string{"baseline", "-o", "-", path}, "stemma baseline"},
+	} {
+		out, errs, code := mainOf(t, "", c.args...)
+		if code != 0 || !strings.Contains(out, c.want) {
+			t.Errorf("%q: exit code %d, %.300q, %s", c.args, code, out, errs)
+		}
+	}
+	if files, _ := os.ReadDir("."); len(files) != 0 {
+		t.Errorf("there is %v now", files)
+	}
+}

@@ -297,7 +297,7 @@ type baselineOptions struct {
 }
 
 func (o *baselineOptions) declare(fs *flag.FlagSet) {
-	fs.StringVar(&o.out, "o", "", "write to `FILE`, not to standard output")
+	fs.StringVar(&o.out, "o", "", "write to `FILE`, not to standard output, which is - as well")
 	fs.BoolVar(&o.contexts, "contexts", false,
 		"write a line for each context, for -gate and limits with the scopes context and cost")
 	seal.DeclareRepeats(fs, &o.repeats)
@@ -330,7 +330,7 @@ func runBaseline(e *base.Env, args []string) error {
 	}
 	side := diff.FromProfile(profile.Printable(paths[0]), p.Profile)
 	write := func(w io.Writer) error { return diff.WriteBaseline(w, side, o.contexts) }
-	if o.out == "" {
+	if o.out == "" || o.out == "-" {
 		return write(e.Stdout)
 	}
 	return safefile.Write(o.out, safefile.Usual, write)

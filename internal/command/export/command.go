@@ -67,7 +67,7 @@ func (o *exportOptions) declare(fs *flag.FlagSet) {
 			"; by default the first of these that was recorded (pprof gets all that were counted, or all that "+
 			"were sampled)", report.Metrics)
 	fs.Func("request", "write the samples that the program asked for under identifier `ID`", o.request.Set)
-	fs.StringVar(&o.out, "o", "", "write to `FILE`, not to standard output")
+	fs.StringVar(&o.out, "o", "", "write to `FILE`, not to standard output, which is - as well")
 	o.store.Declare(fs)
 	fs.Float64Var(&o.min, "min", 0,
 		"combine subtrees with less than `PERCENT` of all calls as [trimmed]; by default none, but of a tree that go "+
@@ -125,6 +125,9 @@ func runExport(e *base.Env, args []string) error {
 	}
 	if !slices.Contains(export.Formats(), o.format) {
 		return base.Usagef("export: -format=%s: no such format (have %s)", o.format, strings.Join(formats(), ", "))
+	}
+	if o.out == "-" {
+		o.out = ""
 	}
 	if o.format == "pprof" && o.out == "" {
 		if err := base.RefuseTerminal(e.Stdout, "export: the format pprof"); err != nil {

@@ -107,6 +107,9 @@ type Tests struct {
 
 // checkOut reports an error if there will be no place for the file out: before anything runs for it.
 func checkOut(out string) error {
+	if out == "-" {
+		return base.Usagef("-o -: a profile is written to a file, and standard output is the program's; name the file")
+	}
 	if info, err := os.Stat(filepath.Dir(out)); err != nil || !info.IsDir() {
 		return base.Usagef("-o %s: no directory %s; make it first", out, filepath.Dir(out))
 	}

@@ -60,7 +60,7 @@ type viewOptions struct {
 func (o *viewOptions) declare(fs *flag.FlagSet) {
 	fs.StringVar(&o.base, "base", "", "compare with `BASE`, a record or a baseline")
 	fs.StringVar(&o.addr, "http", "127.0.0.1:0", "serve at `ADDR`; port 0 stands for a free one")
-	fs.StringVar(&o.out, "o", "", "write a page to `FILE`, and serve nothing")
+	fs.StringVar(&o.out, "o", "", "write a page to `FILE`, or - for standard output, and serve nothing")
 	fs.BoolVar(&o.noBrowser, "no-browser", false, "do not open a browser")
 	o.store.Declare(fs)
 }
@@ -96,6 +96,10 @@ func runView(e *base.Env, args []string) error {
 		return err
 	}
 	store.PrintSources(work.Output(e.Stderr), "stemma: ", sources)
+	if o.out == "-" {
+		work.End()
+		return v.Write(e.Stdout)
+	}
 	if o.out != "" {
 		if err := safefile.Write(o.out, safefile.Private, v.Write); err != nil {
 			return err
