@@ -206,17 +206,31 @@ func (d *Decoder) AtEntry(id ctxid.ID) bool {
 	return code != nil && code.Entry == pc
 }
 
-// head returns the function that makes the call that returns to pc.
+// head returns the function that makes the call that returns to pc, or that an instruction at pc - 1 has stopped by a
+// fault.
 func (d *Decoder) head(pc uint64) (head, error) {
 	h, ok := d.heads[pc]
 	if ok {
 		return h, nil
 	}
 	code := d.c.CodeAt(pc)
-	if code == nil {
-		return h, fmt.Errorf("address %#x lies in no function that was recorded", pc)
+	site := profile.None
+	if code != nil {
+		site = int(code.Site(pc))
 	}
-	h = head{code.Func, d.group(code.Func, int32(code.Site(pc)))}
+	_, faulted := d.c.Fault(pc - 1)
+	switch {
+	case site == profile.None && faulted: // in the instruction, not behind it
+		l, at, err := d.fault(ids.Interned{Place: pc - 1}, state{})
+		if err != nil {
+			return h, err
+		}
+		h = head{at.fn, l.Group}
+	case code == nil:
+		return h, fmt.Errorf("address %#x lies in no function that was recorded", pc)
+	default:
+		h = head{code.Func, d.group(code.Func, int32(site))}
+	}
 	d.heads[pc] = h
 	return h, nil
 }

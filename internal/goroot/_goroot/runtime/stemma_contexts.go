@@ -265,8 +265,8 @@ func stemmaWalked(u *unwinder) (w ids.Walked, ok bool) {
 	}
 	w.PC, w.Site = u.frame.pc, -1
 	if f.flag&layout.FuncFlagSlot == 0 {
-		if u.frame.pc == f.entry() || u.frame.varp <= u.frame.sp {
-			return w, false
+		if u.calleeFuncID != abi.FuncID_sigpanic && (u.frame.pc == f.entry() || u.frame.varp <= u.frame.sp) {
+			return w, false // stopped before it had a frame; one that a fault has stopped may have none
 		}
 		w.PC = u.symPC()
 		stemmaRecordFault(f, w.PC, "runtime.sigpanic")
@@ -288,9 +288,9 @@ func stemmaWalked(u *unwinder) (w ids.Walked, ok bool) {
 	return w, true
 }
 
-// stemmaPlaceOf returns what stands for a frame's place in an ID, where readers look for the instruction before it: the
+// stemmaPlaceInID returns what stands for a frame's place in an ID, where readers look for the instruction before it: the
 // address that its call returns to, or one in the instruction that faulted.
-func stemmaPlaceOf(w *ids.Walked) uintptr {
+func stemmaPlaceInID(w *ids.Walked) uintptr {
 	if w.Site < 0 {
 		return w.PC + 1
 	}

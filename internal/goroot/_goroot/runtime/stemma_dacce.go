@@ -349,7 +349,7 @@ func stemmaDacceCaptured(gp *g, pc, sp uintptr) (hi, lo uint64) {
 		for i := n - 2; i >= 0; i-- {
 			w = stemma.dacce.Down(&st, w, frames[i:])
 		}
-		hi, lo = stemma.dacce.Capture(&st, w, stemmaPlaceOf(&frames[0]))
+		hi, lo = stemma.dacce.Capture(&st, w, stemmaPlaceInID(&frames[0]))
 	}
 	unlock(&stemma.lock)
 	return hi, lo

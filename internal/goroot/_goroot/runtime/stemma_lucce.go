@@ -214,7 +214,7 @@ func stemmaLucceCaptured(gp *g, pc, sp, ret uintptr) (hi, lo uint64) {
 	frames, _ := stemmaWalk(gp, pc, sp, 0, false)
 	if len(frames) > 0 && (ret == 0 || frames[0].PC == ret) {
 		c, v := stemmaPairOf(gp, frames)
-		hi, lo = stemma.lucce.CaptureID(stemmaPairsOf(gp), c, v, stemmaPlaceOf(&frames[0]))
+		hi, lo = stemma.lucce.CaptureID(stemmaPairsOf(gp), c, v, stemmaPlaceInID(&frames[0]))
 	}
 	unlock(&stemma.lock)
 	return hi, lo

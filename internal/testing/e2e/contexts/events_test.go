@@ -51,7 +51,9 @@ func events(t *testing.T, engine string) {
 		{"go main.main main.go:35 ← [main]", 3},
 		{"panic main.fails main.go:25 ← main.main main.go:41 ← [main]", 1},
 		{"panic main.faults main.go:55 ← main.main main.go:42 ← [main]", 1},
-		{"panic main.leaf main.go:59 ← main.faultsInLeaf main.go:66 ← main.main main.go:43 ← [main]", 1},
+		{"panic main.leaf main.go:59 ← main.faultsInLeaf main.go:69 ← main.main main.go:43 ← [main]", 1},
+		{"alloc main.faultsInLeaf.func1 main.go:67 ← main.leaf main.go:59 ← main.faultsInLeaf main.go:69 " +
+			"← main.main main.go:43 ← [main]", 1},
 	} {
 		if have[want.event] != want.n {
 			t.Errorf("%s: %d events, want %d", want.event, have[want.event], want.n)
