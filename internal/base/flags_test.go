@@ -32,7 +32,8 @@ func TestWanted(t *testing.T) {
 	}
 	fs := FlagSet{flag.NewFlagSet("test", flag.ContinueOnError)}
 	fs.Uint64("nodes", 0, "x")
-	if err := fs.Set("nodes", "many"); err == nil || !strings.HasSuffix(err.Error(), "want a whole number that is not negative") {
+	err := fs.Set("nodes", "many")
+	if err == nil || !strings.HasSuffix(err.Error(), "want a whole number that is not negative") {
 		t.Errorf("set by name: %v", err)
 	}
 }

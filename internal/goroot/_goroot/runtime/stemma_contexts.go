@@ -288,8 +288,8 @@ func stemmaWalked(u *unwinder) (w ids.Walked, ok bool) {
 	return w, true
 }
 
-// stemmaPlaceInID returns what stands for a frame's place in an ID, where readers look for the instruction before it: the
-// address that its call returns to, or one in the instruction that faulted.
+// stemmaPlaceInID returns what stands for a frame's place in an ID, where readers look for the instruction before it:
+// the address that its call returns to, or one in the instruction that faulted.
 func stemmaPlaceInID(w *ids.Walked) uintptr {
 	if w.Site < 0 {
 		return w.PC + 1

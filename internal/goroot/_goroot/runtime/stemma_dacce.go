@@ -333,8 +333,8 @@ func stemmaHereSlow() (hi, lo, run uint64) {
 	return hi, lo, run
 }
 
-// stemmaDacceCaptured returns the ID of the innermost instrumented call on gp's stack, which goes on at pc and sp, or of
-// the place of the fault that stopped it. It runs on the system stack.
+// stemmaDacceCaptured returns the ID of the innermost instrumented call on gp's stack, which goes on at pc and sp, or
+// of the place of the fault that stopped it. It runs on the system stack.
 func stemmaDacceCaptured(gp *g, pc, sp uintptr) (hi, lo uint64) {
 	lock(&stemma.lock)
 	frames, _ := stemmaWalk(gp, pc, sp, 0, false)

@@ -207,8 +207,9 @@ func stemmaLucceCapture(gp *g, c, v uint64, pc uintptr) (hi, lo uint64) {
 	return hi, lo
 }
 
-// stemmaLucceCaptured returns the ID of the innermost instrumented call on gp's stack, which goes on at pc and sp, or of
-// the place of the fault that stopped it; if ret is not 0, only if that returns to ret. It runs on the system stack.
+// stemmaLucceCaptured returns the ID of the innermost instrumented call on gp's stack, which goes on at pc and sp, or
+// of the place of the fault that stopped it; if ret is not 0, only if that returns to ret. It runs on the system
+// stack.
 func stemmaLucceCaptured(gp *g, pc, sp, ret uintptr) (hi, lo uint64) {
 	lock(&stemma.lock)
 	frames, _ := stemmaWalk(gp, pc, sp, 0, false)

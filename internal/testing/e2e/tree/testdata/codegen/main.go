@@ -2,6 +2,8 @@
 // "//asm:N REGEXP" before a function says that N instructions of it match.
 package main
 
+import "unicode/utf8"
+
 type T struct{ a, b int }
 
 // A leaf stays a leaf: no frame, no stack check; one counter, and one branch to
@@ -27,7 +29,7 @@ func leaf(x int) int { return x + 1 }
 // loaded first.
 //
 //asm:2 MOVQ\s+\w+, 456\(R14\)
-//asm:2 CALL\s+main\.leaf\(SB\)
+//asm:2 CALL\s+main\.middle\(SB\)
 //asm:1 INCQ\s+1073741824\(R13\)\(GS\*1\)
 //asm:1 MOVL\s+main\.\.stemma\+\d+\(SP\), CX\n.*ADDQ\s+\$20, CX\n
 //dacce:1 MOVQ\s+main\.\.stemma\+\d+\(SP\), CX\n.*PCDATA\s+\$0, \$-2\n.*ADDQ\s+stemma:main\.caller\.av\+\d+\(SB\), CX\n.*MOVQ\s+CX, 456\(R14\)\n.*PCDATA\s+\$0, \$-1\n
@@ -37,7 +39,28 @@ func leaf(x int) int { return x + 1 }
 //arm64dacce:1 LDP\s+stemma:main\.caller\.av\(SB\), .*\n(.*PCDATA\s+\$0, \$-1\n)?.*PCDATA\s+\$0, \$-2\n.*MOVD\s+456\(g\), R\d+\n.*SUB\s.*\n.*CMP\s.*\n.*BLS\s.*\n(.*MOVD\s+R0.*\n)?(.*PCDATA\s+\$3.*\n)?.*MOVD\s+R\d+, main\.\.stemma-\d+\(SP\)\n.*MOVD\s+stemma:main\.caller\.av\+\d+\(SB\), R\d+\n.*ADD\s.*\n.*MOVD\s+R\d+, 456\(g\)\n.*PCDATA\s+\$0, \$-1\n
 //verify:1 CALL\s+runtime\.stemmaDacceEnterChecked\(SB\)\n.*PCDATA\s+\$0, \$-2\n.*MOVQ\s+R11, main\.\.stemma\+\d+\(SP\)\n.*MOVQ\s+stemma:main\.caller\.av\+\d+\(SB\), CX\n.*ADDQ\s+R11, CX\n.*MOVQ\s+CX, 456\(R14\)\n.*PCDATA\s+\$0, \$-1\n
 //go:noinline
-func caller(x int) int { return leaf(x) * leaf(x+1) }
+func caller(x int) int { return middle(x) * middle(x+1) }
+
+//go:noinline
+func middle(x int) int { return leaf(x) }
+
+// With context IDs, a constant is left in g for a function that reads nothing there, also for one of another package. Not
+// for a generic one: the linker may take another package's copy, which may have inlined less.
+//
+//asm:3 MOVQ\s+\w+, 456\(R14\)
+//dacce:2 MOVQ\s+\$-1, 456\(R14\)
+//dacce:1 MOVQ\s+\w+, 456\(R14\)
+//dacce:1 ADDQ\s+stemma:main\.callsLeaves\.av
+//lucce:3 MOVQ\s+\w+, 456\(R14\)
+//lucce:2 LEAQ\s+runtime\.stemmaNoCell\(SB\)
+//lucce:1 MOVQ\s+\w+, 496\(R14\)
+//arm64dacce:3 MOVD\s+R\d+, 456\(g\)
+//arm64dacce:1 MOVD\s+stemma:main\.callsLeaves\.av\+\d+\(SB\)
+//go:noinline
+func callsLeaves(x int, s string) bool { return same(leaf(x)) > 1 && utf8.ValidString(s) }
+
+//go:noinline
+func same[T any](x T) T { return x }
 
 // An argument of several words is spilled behind the check of the entry, and not before it, too.
 //
@@ -65,7 +88,7 @@ type tree interface {
 //lucce:1 MOVQ\s+main\.\.stemma\+\d+\(SP\), \w+\n.*MOVQ\s+\w+, 496\(R14\)
 //lucce:1 MOVQ\s+main\.\.stemma\+\d+\(SP\), \w+\n.*MOVQ\s+\w+, 504\(R14\)
 //go:noinline
-func twice(x int) int { return leaf(x) * leaf(x+1) }
+func twice(x int) int { return middle(x) * middle(x+1) }
 
 func get(t *T) int { return t.a }
 func sum(t *T) int { return get(t) + t.b }
@@ -85,5 +108,6 @@ func double(x int) int { return 2 * x }
 func checked(t *T) int { t.b++; return sum(t) }
 
 func main() {
-	println(leaf(1), caller(2), inlined(3), checked(&T{1, 2}), spills(nil, nil), twice(2))
+	println(leaf(1), caller(2), inlined(3), checked(&T{1, 2}), spills(nil, nil), twice(2),
+		callsLeaves(3, "x"))
 }

@@ -6,6 +6,7 @@ import (
 	"cmd/compile/internal/ssagen"
 	"cmd/compile/internal/syntax"
 	"cmd/compile/internal/types2"
+	"internal/pkgbits"
 )
 
 // stemmaPragma returns what stemma has to say about a function; it travels in
@@ -60,3 +61,12 @@ func stemmaPragmaFlag(decl *syntax.FuncDecl) ir.PragmaFlag {
 
 // stemmaHasRead is told of each function whose body has been read.
 func stemmaHasRead(fn *ir.Func) { ssagen.StemmaFindAdapter(fn) }
+
+// stemmaWriteLeaf writes to export data whether a function is a leaf, and stemmaReadLeaf reads it.
+func stemmaWriteLeaf(w *pkgbits.Encoder, fn *ir.Func) { w.Bool(ssagen.StemmaIsLeaf(fn)) }
+
+func stemmaReadLeaf(r *reader, fn *ir.Func) {
+	if r.Bool() {
+		ssagen.StemmaSetLeaf(fn)
+	}
+}

@@ -273,6 +273,10 @@ func (s *state) stemmaCall(n *ir.CallExpr, k callKind, callee *obj.LSym) *obj.LS
 		s.stemmaHereSite(name)
 		return base.Ctxt.LookupABI("runtime.stemmaHere", obj.ABIInternal)
 	}
+	if s.stemma.mode == stemmaFull && stemmaCallsLeaf(n, kind) {
+		s.stemmaLeafSite(name)
+		return callee
+	}
 	s.stemmaSite(name, kind)
 	return callee
 }

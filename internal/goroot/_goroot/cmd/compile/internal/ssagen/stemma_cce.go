@@ -29,6 +29,18 @@ func (s *state) stemmaWord(w uint64) *ssa.Value {
 // stemmaEncodedSite emits a call site of the given kind, by default of a static
 // call if name is known.
 func (s *state) stemmaEncodedSite(name string, kind int) {
+	s.stemmaAddSite(name, kind, stemmaEngine().leave)
+}
+
+// stemmaLeafSite emits a call site whose callee reads nothing. It is one like others to whoever walks the stack.
+func (s *state) stemmaLeafSite(name string) {
+	s.stemmaAddSite(name, layout.SiteCall, func(s *state, _ int) {
+		s.store(types.Types[types.TUINTPTR], s.stemmaG(layout.GCtx), stemmaEngine().unknown(s))
+	})
+}
+
+// stemmaAddSite emits a call site, before whose call leave leaves the callee's context in g.
+func (s *state) stemmaAddSite(name string, kind int, leave func(s *state, cell int)) {
 	defer func() { s.stemma.fresh = nil }()
 	if kind == 0 {
 		s.stemmaMark(noSite)
@@ -42,11 +54,11 @@ func (s *state) stemmaEncodedSite(name string, kind int) {
 	switch kind {
 	case layout.SiteNative:
 	case layout.SiteGo:
-		stemmaEngine().leave(s, noCell) // the context itself
+		leave(s, noCell) // the context itself
 	default:
 		site.cell = m.newCell()
 		m.dynamic = append(m.dynamic, name == "" || kind != layout.SiteCall && kind != layout.SiteDefer)
-		stemmaEngine().leave(s, site.cell-1)
+		leave(s, site.cell-1)
 	}
 	s.stemmaMark(len(m.sites))
 	m.sites = append(m.sites, site)

@@ -14,7 +14,8 @@
 //	ADDQ  f.av+DataAV+8*k(SB), W
 //	MOVQ  W, ctx(R14)
 //
-// Functions that call none need no code at all. Nothing happens after a call.
+// Functions that call none need no code at all, and who calls one by its name leaves a
+// constant. Nothing happens after a call.
 //
 // The slow path is a call to runtime.stemmaDacceEnter, with the conventions of
 // runtime.stemmaEnter. It looks for the caller's frame on its own, so that g's
@@ -37,6 +38,7 @@ import (
 	"cmd/internal/obj"
 
 	"internal/runtime/stemma/layout"
+	"math"
 	"unsafe"
 )
 
@@ -93,9 +95,10 @@ func (s *state) stemmaLoadWord() *ssa.Value {
 	return w
 }
 
-// stemmaUnknownWord returns a word without a known meaning.
+// stemmaUnknownWord returns a word without a known meaning: one that is part of an instruction, with a key that no
+// function has.
 func (s *state) stemmaUnknownWord() *ssa.Value {
-	return s.stemmaWord(layout.KeyUnknown << layout.WordKey)
+	return s.stemmaWord(math.MaxUint64)
 }
 
 // emitData emits the function's addition values: as long as it was not entered,

@@ -30,7 +30,8 @@
 //	MOVQ  slot(SP), V
 //	MOVQ  V, version(R14)
 //
-// where the id is in a register and the version in g if nothing was called before.
+// where the id is in a register and the version in g if nothing was called before. For a callee that calls nothing, by
+// its name, it leaves a cell that leads to the slow path.
 //
 // A step never changes, so it needs no lock to read one. The slow path is a call to
 // runtime.stemmaLucceEnter, with the conventions of runtime.stemmaEnter; it leaves the
