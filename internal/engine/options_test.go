@@ -21,7 +21,7 @@ func TestFlagsOfEngines(t *testing.T) {
 		for _, e := range List {
 			engine := e.Name
 			o := DefaultOptions
-			o.Engine, o.Given = engine, []string{flag}
+			o.Engine, o.Given, o.Nodes = engine, []string{flag}, 1 // a bound of 0 is refused
 			err := o.Check()
 			if slices.Contains(list, engine) {
 				if err != nil {
