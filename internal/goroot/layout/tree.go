@@ -6,7 +6,8 @@ package layout
 const Base = 0x60000000
 
 // HeapBase returns where the heap of Go begins if it was to begin at base, a random address: beyond the tree region,
-// which is at most 4 GiB. Otherwise 16 of the 2^20 places that Go chooses from are where a tree of 1 GiB must be.
+// which is at most 4 GiB. Otherwise 16 of the 2^20 places, or 2^21, that Go chooses from are where a tree of 1 GiB must
+// be.
 func HeapBase(base uint64) uint64 {
 	const end = Base + 1<<32
 	if base < end {

@@ -39,8 +39,9 @@ func stemmaIsNative(path string) bool {
 	return path == "runtime" || path == base.Ctxt.Pkgpath && base.Flag.CompilingRuntime || stemmaNative[path]
 }
 
-// stemmaIsCall reports whether a call of a native stays one, although the architecture may have an operation for it,
-// since that operation is nothing but a call: otherwise it would be counted on other architectures only.
+// stemmaIsCall reports whether a call of a native stays a call, although the architecture may have an operation for it:
+// otherwise it would be counted on other architectures only. That for memequal calls it, unless a few bytes are
+// compared and the compiler knows how many, up to 32 in Go 1.27. With counts that is a call as well.
 func stemmaIsCall(pkg, fn string) bool {
 	return pkg == "runtime" && fn == "memequal" && stemmaEngine() != nil && stemmaEngine().natives &&
 		!stemmaIsNative(base.Ctxt.Pkgpath)
