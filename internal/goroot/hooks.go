@@ -285,7 +285,7 @@ func panicHooks() []Hook {
 			Why:   "Deferred functions run below Goexit."},
 		{File: panics, Decl: "func gopanic", Part: Contexts,
 			Anchor: "if e == nil {", Where: Before,
-			Lines: []string{"stemmaCtx := stemmaPanicking(sys.GetCallerPC(), sys.GetCallerSP())"},
+			Lines: []string{"stemmaCtx := stemmaPanicking(sys.GetCallerPC(), unsafe.Pointer(sys.GetCallerSP()))"},
 			Why:   "A panic statement has left its cell, a run-time error has not."},
 		{File: panics, Decl: "func gopanic", Part: Contexts,
 			Anchor: "fn()", Where: Before,

@@ -213,7 +213,7 @@ func stemmaTellMany() {
 // with stack pointer sp, runs deferred functions. A panic statement has left
 // its cell in g. A run-time error has not: then it is a place of fault below
 // the innermost instrumented frame.
-func stemmaPanicking(pc, sp uintptr) stemmaContext {
+func stemmaPanicking(pc uintptr, sp unsafe.Pointer) stemmaContext {
 	gp := getg()
 	if stemmaWants(layout.EventPanic) {
 		stemmaEventPanic(pc, sp)
@@ -230,7 +230,7 @@ func stemmaPanicking(pc, sp uintptr) stemmaContext {
 	ctx := gp.stemma.Ctx
 	systemstack(func() {
 		var u unwinder
-		u.initAt(pc, sp, 0, gp, unwindSilentErrors)
+		u.initAt(pc, uintptr(sp), 0, gp, unwindSilentErrors)
 		handler := "runtime.gopanic"
 		for ; u.valid(); u.next() {
 			if node := stemmaFrameNode(gp, &u.frame); node != 0 {

@@ -204,7 +204,9 @@ func stemmaRewrite(gp *g, pc, sp uintptr) {
 //
 //go:nosplit
 func stemmaRenew(gp *g, saved stemmaContext) stemmaContext {
-	if !stemma.encode.on || stemma.encode.lucce || saved.epoch == gp.stemma.Epoch && saved.ctx != stemmaVoid ||
+	const unknown = ^uintptr(0) // what a native puts back before each call
+	if !stemma.encode.on || stemma.encode.lucce ||
+		saved.epoch == gp.stemma.Epoch && saved.ctx != stemmaVoid && saved.ctx != unknown ||
 		gp.m.ncgo == 0 { // called from a thread of C
 		return saved
 	}

@@ -126,7 +126,7 @@ func stemmaEventHere(kind uint32, value uint64) {
 
 // stemmaEventPanic records that gopanic has been called, from pc with stack pointer sp. It unwinds the stack: a fault
 // may have stopped a function that has no frame, and one right behind a call has the return address of that.
-func stemmaEventPanic(pc, sp uintptr) {
+func stemmaEventPanic(pc uintptr, sp unsafe.Pointer) {
 	mp := acquirem()
 	gp := getg()
 	if gp == mp.curg && mp.p != 0 && mp.p.ptr().stemma.events != 0 {
@@ -135,9 +135,9 @@ func stemmaEventPanic(pc, sp uintptr) {
 			switch {
 			case stemma.encode.mute:
 			case stemma.encode.lucce:
-				hi, lo = stemmaLucceCaptured(gp, pc, sp, 0)
+				hi, lo = stemmaLucceCaptured(gp, pc, uintptr(sp), 0)
 			default:
-				hi, lo = stemmaDacceCaptured(gp, pc, sp)
+				hi, lo = stemmaDacceCaptured(gp, pc, uintptr(sp))
 			}
 		})
 		if lo != 0 || stemma.encode.mute {
