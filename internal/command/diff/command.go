@@ -297,7 +297,7 @@ type baselineOptions struct {
 }
 
 func (o *baselineOptions) declare(fs *flag.FlagSet) {
-	fs.StringVar(&o.out, "o", "", "write to `FILE`, not to standard output, which is - as well")
+	fs.StringVar(&o.out, "o", "", "write to `FILE`; without -o, or with -, to standard output")
 	fs.BoolVar(&o.contexts, "contexts", false,
 		"write a line for each context, for -gate and limits with the scopes context and cost")
 	seal.DeclareRepeats(fs, &o.repeats)

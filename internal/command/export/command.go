@@ -67,7 +67,7 @@ func (o *exportOptions) declare(fs *flag.FlagSet) {
 			"; by default the first of these that was recorded (pprof gets all that were counted, or all that "+
 			"were sampled)", report.Metrics)
 	fs.Func("request", "write the samples that the program asked for under identifier `ID`", o.request.Set)
-	fs.StringVar(&o.out, "o", "", "write to `FILE`, not to standard output, which is - as well")
+	fs.StringVar(&o.out, "o", "", "write to `FILE`; without -o, or with -, to standard output")
 	o.store.Declare(fs)
 	fs.Float64Var(&o.min, "min", 0,
 		"combine subtrees with less than `PERCENT` of all calls as [trimmed]; by default none, but of a tree that go "+

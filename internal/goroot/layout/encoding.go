@@ -34,8 +34,11 @@ const (
 
 	// Keys that no function has: the callee goes to the slow path.
 	KeyPush    = 1<<14 - 1 // the edge is known and not encoded: push
-	KeyUnknown = 1<<14 - 2 // anything may be called, or g's word is not valid
+	KeyUnknown = 1<<14 - 2 // anything may be called
 )
+
+// NoWord in g leads every callee to the slow path: no function has its key. It fits into an instruction.
+const NoWord = 1<<64 - 1
 
 // FuncData is the beginning of the data of an instrumented function, in writable memory.
 // Its cells follow, 8 bytes each: addition values, or with engine lucce addresses of

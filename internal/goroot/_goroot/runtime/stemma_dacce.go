@@ -11,7 +11,7 @@ import (
 )
 
 // stemmaNoWord in g leads every callee to the slow path.
-const stemmaNoWord = uintptr(layout.KeyUnknown << layout.WordKey)
+const stemmaNoWord = uintptr(layout.NoWord)
 
 // stemmaDacceInit makes stemma.dacce an encoder on top of stemma.contexts.
 func stemmaDacceInit(shift uint) {
@@ -204,9 +204,7 @@ func stemmaRewrite(gp *g, pc, sp uintptr) {
 //
 //go:nosplit
 func stemmaRenew(gp *g, saved stemmaContext) stemmaContext {
-	const unknown = ^uintptr(0) // what a native puts back before each call
-	if !stemma.encode.on || stemma.encode.lucce ||
-		saved.epoch == gp.stemma.Epoch && saved.ctx != stemmaVoid && saved.ctx != unknown ||
+	if !stemma.encode.on || stemma.encode.lucce || saved.epoch == gp.stemma.Epoch && saved.ctx != stemmaVoid ||
 		gp.m.ncgo == 0 { // called from a thread of C
 		return saved
 	}

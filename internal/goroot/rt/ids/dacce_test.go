@@ -44,7 +44,7 @@ const (
 	fault    = 8
 	natives  = text + 1<<24 // the code of natives, and of leaves behind it
 	leaves   = text + 1<<25
-	noWord   = layout.KeyUnknown << layout.WordKey
+	noWord   = layout.NoWord
 	maxDepth = 48 // physical frames of a goroutine in a random program
 )
 

@@ -38,7 +38,6 @@ import (
 	"cmd/internal/obj"
 
 	"internal/runtime/stemma/layout"
-	"math"
 	"unsafe"
 )
 
@@ -95,10 +94,9 @@ func (s *state) stemmaLoadWord() *ssa.Value {
 	return w
 }
 
-// stemmaUnknownWord returns a word without a known meaning: one that is part of an instruction, with a key that no
-// function has.
+// stemmaUnknownWord returns a word without a known meaning.
 func (s *state) stemmaUnknownWord() *ssa.Value {
-	return s.stemmaWord(math.MaxUint64)
+	return s.stemmaWord(layout.NoWord)
 }
 
 // emitData emits the function's addition values: as long as it was not entered,
