@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -147,6 +148,78 @@ func TestRotateKeep(t *testing.T) {
 	if all := store.LiveDirs(filepath.Dir(r.Dir)); len(all) != 1 {
 		t.Errorf("records are %q, want that of the whole run", all)
 	}
+}
+
+// TestRotateRead has segments that somebody reads, or has given another name, when the program removes them: all of
+// their bytes stay.
+func TestRotateRead(t *testing.T) {
+	out := t.TempDir()
+	cmd := e2e.Command(t, out, e2e.Build(t, "grows", "-recursion=full"), "STEMMA_ROTATE=50ms,1")
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	held := 0
+	for until := time.Now().Add(time.Minute); held < 6 && time.Now().Before(until); {
+		held += hold(t, out, held%2 == 1)
+	}
+	stdin.Close()
+	if err := cmd.Wait(); err != nil || held < 6 {
+		t.Errorf("%v; %d segments were removed while they were held, want 6", err, held)
+	}
+}
+
+// hold opens, or links, the counters of the newest segment below out if there are many, and waits until the program has
+// removed the segment. What was held must have all that was there. It returns 1 if it was so, 0 if there was none to
+// hold.
+func hold(t *testing.T, out string, link bool) int {
+	t.Helper()
+	segments, err := filepath.Glob(filepath.Join(out, "*.*-*.*", "tree"))
+	if err != nil || len(segments) == 0 {
+		return 0
+	}
+	dir := filepath.Dir(slices.Max(segments))
+	name := filepath.Join(dir, "shard.0")
+	other := filepath.Join(t.TempDir(), "shard.0")
+	if link && os.Link(name, other) != nil {
+		return 0
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	before, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if before.Size() < 2<<20 {
+		return 0
+	}
+	if link {
+		f.Close()
+	}
+	for until := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		if _, err := os.Stat(dir); os.IsNotExist(err) {
+			break
+		}
+		if time.Now().After(until) {
+			return 0
+		}
+	}
+	var after os.FileInfo
+	if link {
+		after, err = os.Stat(other)
+	} else {
+		after, err = f.Stat()
+	}
+	if err != nil || after.Size() != before.Size() {
+		t.Fatalf("link %v: %v, has %d bytes, had %d", link, err, after.Size(), before.Size())
+	}
+	return 1
 }
 
 // TestRotateFails has settings that mean nothing, and a directory that is removed while the

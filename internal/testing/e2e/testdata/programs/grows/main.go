@@ -1,0 +1,48 @@
+// Program grows makes ever new contexts, with full recursion, until its standard input ends.
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync/atomic"
+)
+
+const depth = 24
+
+//go:noinline
+func left(path, n uint32) {
+	if n > 0 {
+		step(path>>1, n-1)
+	}
+}
+
+//go:noinline
+func right(path, n uint32) {
+	if n > 0 {
+		step(path>>1, n-1)
+	}
+}
+
+// step calls one of two functions, as the lowest bit of path says.
+func step(path, n uint32) {
+	if path&1 == 0 {
+		left(path, n)
+	} else {
+		right(path, n)
+	}
+}
+
+func main() {
+	var end atomic.Bool
+	go func() {
+		io.Copy(io.Discard, os.Stdin)
+		end.Store(true)
+	}()
+	const most = 400_000 // a tree of ten million nodes has no room for more
+	path := uint32(0)
+	for ; path < most && !end.Load(); path++ {
+		step(path*2654435761, depth)
+	}
+	fmt.Println(path)
+}
