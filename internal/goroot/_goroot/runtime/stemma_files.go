@@ -108,8 +108,9 @@ func stemmaMapFile(name string, p unsafe.Pointer, size uintptr, sparse bool) uin
 		stemmaRemove(name)
 		return errno
 	}
-	const dontFork = 10
+	const random, dontFork = 1, 10
 	madvise(p, size, dontFork) // see stemmaOrphan
+	madvise(p, size, random)   // what is read ahead in a hole is zeroed, on some machines 8 MB at once
 	stemmaFiles.n.Store(n + 1)
 	return 0
 }

@@ -15,6 +15,7 @@ const (
 	sysGetpid           = 39
 	sysFlock            = 73
 	sysFtruncate        = 77
+	sysFstatfs          = 138
 	sysGetcwd           = 79
 	sysGeteuid          = 107
 	sysOpenat           = 257

@@ -16,6 +16,7 @@ const (
 	sysGetpid           = 172
 	sysFlock            = 32
 	sysFtruncate        = 46
+	sysFstatfs          = 44
 	sysGetcwd           = 17
 	sysGeteuid          = 175
 	sysOpenat           = 56
