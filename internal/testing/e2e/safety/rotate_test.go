@@ -271,6 +271,7 @@ func (h *holder) hold(way func(string) (os.FileInfo, error)) (before, after int6
 // TestNoReadahead asks the kernel how the files of a record are mapped: what is read ahead in a hole costs the
 // goroutine that touches it.
 func TestNoReadahead(t *testing.T) {
+	e2e.OnlyHost(t, "QEMU passes such advice to no kernel")
 	out := t.TempDir()
 	cmd := e2e.Command(t, out, e2e.Build(t, "grows", "-recursion=full"), "STEMMA_ROTATE=1h")
 	stdin, err := cmd.StdinPipe()
