@@ -75,6 +75,46 @@ func TestDiffAccounts(t *testing.T) {
 	}
 }
 
+// TestBaselineOfStore reads the records in a store, and diff says of how many its baseline is.
+func TestBaselineOfStore(t *testing.T) {
+	inDiff(t)
+	bin := t.TempDir()
+	const fleet = "#!/bin/sh\necho base.stemma; echo other.stemma\n"
+	if err := os.WriteFile(filepath.Join(bin, "stemma-fleet"), []byte(fleet), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin)
+	for _, test := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"baseline -o stored.txt -store=s3://b -since=24h", 0, ""},
+		{"diff -force stored.txt base.stemma", 0, "2 records on one side and 1 record on the other: sums are compared"},
+		{"baseline -o two.txt base.stemma other.stemma", 0, ""},
+		{"diff two.txt stored.txt", 0, "the same in each function"},
+		{"info -store=s3://b", 0, "other.stemma"},
+		{"baseline -store=s3://b base.stemma", 2, `have "base.stemma" and -store`},
+		{"baseline -since=24h base.stemma", 2, "give it with -store"},
+	} {
+		out, errs, code := mainOf(t, "", strings.Fields(test.args)...)
+		if code != test.code || !strings.Contains(out+errs, test.want) {
+			t.Errorf("%s: exit code %d, want %d and %q:\n%s%s", test.args, code, test.code, test.want, out, errs)
+		}
+	}
+	stored, _ := os.ReadFile("stored.txt")
+	if two, _ := os.ReadFile("two.txt"); !bytes.Equal(stored, two) || !bytes.Contains(two, []byte("\nrecords 2\n")) {
+		t.Errorf("of the store:\n%s\nof the same files:\n%s", stored, two)
+	}
+	bad := bytes.Replace(stored, []byte("records 2"), []byte("records -2"), 1)
+	if err := os.WriteFile("bad.txt", bad, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if out, errs, code := mainOf(t, "", "diff", "bad.txt", "base.stemma"); code != 1 || !strings.Contains(errs, `records "-2"`) {
+		t.Errorf("exit code %d:\n%s%s", code, out, errs)
+	}
+}
+
 func TestDiff(t *testing.T) {
 	inDiff(t)
 	if out, errs, code := mainOf(t, "", "baseline", "-o", "baseline.txt", "base.stemma"); code != 0 || out != "" {

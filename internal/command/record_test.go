@@ -178,7 +178,7 @@ func TestElsewhere(t *testing.T) {
 func TestURL(t *testing.T) {
 	inTemp(t)
 	const counts = "pyroscope://u:secret@h:1?service=a"
-	for _, args := range [][]string{{"baseline", counts}, {"seal", "-o", "x.stemma", counts},
+	for _, args := range [][]string{{"seal", "-o", "x.stemma", counts},
 		{"verify", "-live", counts}, {"report", "s3://u:secret@bucket/prefix"},
 		{"diff", "stemma.out," + counts, "stemma.out"},
 		{"diff", "s3://u:secret@bucket", "stemma.out"}} {

@@ -23,6 +23,7 @@ import (
 //	go go1.26.8
 //	flags engine=cct recursion=folded
 //	program gofmt
+//	records 38
 //	metric calls count
 //	rows function
 //	12 main.f
@@ -31,8 +32,9 @@ import (
 //	2 1 main.g
 //	end
 //
-// There are as many numbers before a name as metrics. Rows of functions are sorted by name. Rows
-// of contexts have the depth first; those called by a function stand behind it, sorted by name.
+// Where no number of records is said it is one. There are as many numbers before a name as metrics. Rows of functions
+// are sorted by name. Rows of contexts have the depth first; those called by a function stand behind it, sorted by
+// name.
 //
 // Behind the rows are the contexts in which a metric varies from run to run, the outermost of each
 // path: the depth, 1 if it varies or 0 if it only leads there, and the name. What varies, and
@@ -64,6 +66,9 @@ func WriteBaseline(w io.Writer, s *Side, contexts bool) error {
 	fmt.Fprintln(b, "flags", strings.Join(s.Flags, " "))
 	for _, program := range s.Programs {
 		fmt.Fprintln(b, "program", program)
+	}
+	if s.Records > 1 {
+		fmt.Fprintln(b, "records", s.Records)
 	}
 	for _, t := range v.Types {
 		fmt.Fprintf(b, "metric %s %s\n", t.Name, t.Unit)
@@ -273,7 +278,7 @@ func ReadBaseline(r io.Reader, name string) (*Side, error) {
 	t := &cct.Tree{Nodes: make([]cct.Node, 1), Sites: make([]cct.Site, 1),
 		Funcs: []cct.Func{{Name: "[root]", Pseudo: true}}}
 	b := &baselineReader{
-		s:     &Side{Name: name, Baseline: true, Exact: &cct.Values{Tree: t}},
+		s:     &Side{Name: name, Baseline: true, Records: 1, Exact: &cct.Values{Tree: t}},
 		t:     t,
 		funcs: make(map[string]uint32),
 		path:  []uint32{0},
@@ -333,6 +338,12 @@ func (b *baselineReader) line(n int, text string) error {
 		}
 	case "program":
 		b.s.Programs = append(b.s.Programs, rest)
+	case "records":
+		records, err := strconv.Atoi(rest)
+		if err != nil || records < 1 {
+			return fmt.Errorf("records %q, want a number; make the baseline again with 'stemma baseline'", rest)
+		}
+		b.s.Records = records
 	case "metric", "value": // as it was called before
 		return b.metric(strings.Fields(rest))
 	case "rows":
@@ -342,7 +353,7 @@ func (b *baselineReader) line(n int, text string) error {
 				profile.Printable(text))
 		}
 	default:
-		return fmt.Errorf("%q, want go, flags, program, metric or rows; make the baseline again with "+
+		return fmt.Errorf("%q, want go, flags, program, records, metric or rows; make the baseline again with "+
 			"'stemma baseline'", profile.Printable(text))
 	}
 	return nil

@@ -60,6 +60,7 @@ type Side struct {
 	Exact, Sampled *cct.Values // without types if there are no such values
 	Calls          []cct.Call  // all calls in the code; nil of a baseline
 	Baseline       bool
+	Records        int  // how many were added up in a baseline; 0 of another side
 	Contexts       bool // contexts are known, and not only functions
 
 	Losses  []profile.Loss      // what is missing

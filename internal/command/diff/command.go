@@ -270,7 +270,7 @@ func runDiff(e *base.Env, args []string) error {
 func BaselineCommand() *base.Command {
 	return &base.Command{
 		Name:  "baseline",
-		Args:  "[-o FILE] [-contexts] [-repeats] FILE|LIVEDIR...",
+		Args:  "[-o FILE] [-contexts] [-repeats] [FILE|LIVEDIR...]",
 		Short: "write the counts of a record as text, for diff",
 		Long: `Baseline writes a text with the exact counts of records, which are added up: a
 line for each function, sorted by name. It is made to be committed, and to be the
@@ -294,6 +294,7 @@ A baseline holds for one Go release and one set of flags. Diff refuses it for ot
 type baselineOptions struct {
 	out               string
 	contexts, repeats bool
+	store             outside.Store
 }
 
 func (o *baselineOptions) declare(fs *flag.FlagSet) {
@@ -301,6 +302,7 @@ func (o *baselineOptions) declare(fs *flag.FlagSet) {
 	fs.BoolVar(&o.contexts, "contexts", false,
 		"write a line for each context, for -gate and limits with the scopes context and cost")
 	seal.DeclareRepeats(fs, &o.repeats)
+	o.store.Declare(fs)
 }
 
 func runBaseline(e *base.Env, args []string) error {
@@ -311,16 +313,23 @@ func runBaseline(e *base.Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	if len(paths) == 0 {
+	stored, err := o.store.Given("baseline")
+	if err != nil {
+		return err
+	}
+	if len(paths) == 0 && !stored {
 		return base.Usagef("baseline: no record given; name a profile, or a live directory, whose counts are written%s",
 			store.SuggestCounts("baseline"))
+	}
+	if paths, err = o.store.Paths(e, "baseline", paths); err != nil {
+		return err
 	}
 	load := loadCounts
 	if o.repeats {
 		load = store.LoadRepeats
 	}
 	work := progress.Begin(e.Stderr, "baseline")
-	_, p, err := load(paths)
+	rec, p, err := load(paths)
 	work.End()
 	if err != nil {
 		return err
@@ -328,7 +337,14 @@ func runBaseline(e *base.Env, args []string) error {
 	for _, line := range report.Warnings(p.Profile) {
 		fmt.Fprintf(e.Stderr, "stemma: warning: %s\n", line)
 	}
-	side := diff.FromProfile(profile.Printable(paths[0]), p.Profile)
+	name := profile.Printable(paths[0])
+	if stored {
+		name = o.store.String()
+	}
+	side := diff.FromProfile(name, p.Profile)
+	if !o.repeats {
+		side.Records = len(rec.Sources)
+	}
 	write := func(w io.Writer) error { return diff.WriteBaseline(w, side, o.contexts) }
 	if o.out == "" || o.out == "-" {
 		return write(e.Stdout)

@@ -19,34 +19,41 @@ func InfoCommand() *base.Command {
 before inlined calls are expanded. With -text it prints the whole profile in
 the text form that profile/FORMAT.md describes.
 `,
-		Flags: func(fs *flag.FlagSet) { infoFlags(fs) },
+		Flags: func(fs *flag.FlagSet) { new(infoOptions).declare(fs) },
 		Pages: true,
 		Run:   runInfo,
 	}
 }
 
-// infoFlags declares the flags, for parsing and for the help text.
-func infoFlags(fs *flag.FlagSet) *bool {
-	return fs.Bool("text", false, "print the text form")
+// infoOptions are the flags of info.
+type infoOptions struct {
+	text  bool
+	store outside.Store
+}
+
+func (o *infoOptions) declare(fs *flag.FlagSet) {
+	fs.BoolVar(&o.text, "text", false, "print the text form")
+	o.store.Declare(fs)
 }
 
 // runInfo prints the profile itself, not its expansion: it helps when the two
 // seem to disagree.
 func runInfo(e *base.Env, args []string) error {
 	fs := flag.NewFlagSet("info", flag.ContinueOnError)
-	text := infoFlags(fs)
+	var o infoOptions
+	o.declare(fs)
 	paths, err := base.Parse(fs, args)
 	if err != nil {
 		return err
 	}
-	if paths, err = outside.Local(e, paths); err != nil {
+	if paths, err = o.store.Paths(e, "info", paths); err != nil {
 		return err
 	}
 	rec, p, err := store.LoadSum(paths)
 	if err != nil {
 		return err
 	}
-	if *text {
+	if o.text {
 		return p.WriteText(e.Stdout)
 	}
 	w := bufio.NewWriter(e.Stdout)

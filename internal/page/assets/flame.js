@@ -59,7 +59,7 @@ function crumbs(answer, zoom, skip) {
   });
   $('crumbs').replaceChildren(...names, skip ? ` without the ${plural(skip, 'widest callee')}` : '',
     answer.missing ? ' · what the link points to is not in this record' : '',
-    info.base ? ` · base ${info.base}${variesText()}` : '');
+    info.base ? make('span', { class: 'base' }, `base ${info.base}${variesText()}`) : '');
   showWarnings(); // it leaves the path less room
   $('crumbs').scrollLeft = $('crumbs').scrollWidth;
   const last = $('crumbs').querySelector('button:last-of-type');
