@@ -544,6 +544,7 @@ var stemmaErrors = [...]struct {
 	{stemmaPageLost, "no space left on device, or the file was cut"},
 	{stemmaCut, "the file was cut"},
 	{stemmaNoSegment, "arch_prctl is not allowed, so that all threads count in one place"},
+	{stemmaManyPs, "GOMAXPROCS is above 1024, so that some threads count in one place"},
 	{stemmaNotTrusted, "in the working directory, of a program with the rights of another user"},
 }
 
@@ -555,6 +556,7 @@ const (
 	stemmaPageLost
 	stemmaNoSegment
 	stemmaCut
+	stemmaManyPs
 )
 
 // stemmaCall makes a system call of at most three arguments. It returns the result, or the

@@ -184,8 +184,11 @@ func stemmaNewShard(pp *p) uintptr {
 	stemma.record.Lost(layout.LostShards)
 	name := [...]byte{'s', 'h', 'a', 'r', 'd'}
 	errno := uintptr(linuxENOMEM)
-	if stemmaSegment == stemmaSegmentShared {
+	switch {
+	case stemmaSegment == stemmaSegmentShared:
 		errno = stemmaNoSegment
+	case s.n == len(s.list):
+		errno = stemmaManyPs
 	}
 	stemmaNotGrown(name[:], errno)
 	return s.list[0]
