@@ -104,3 +104,36 @@ func TestLimit(t *testing.T) {
 		}
 	}
 }
+
+// TestBeside has programs that behave otherwise in plain Go with the flags of the build.
+func TestBeside(t *testing.T) {
+	const program = `import ("os"; "runtime/debug"; "time")
+func main() {
+	info, _ := debug.ReadBuildInfo()
+	for _, s := range info.Settings {
+		if s.Key == "-gcflags" && s.Value == "-l" { os.Exit(5) }
+		if s.Key == "-gcflags" && s.Value == "-N" { time.Sleep(time.Hour) }
+	}
+}`
+	for _, c := range []struct {
+		flag, does, want string
+		endless          bool
+	}{
+		{"-gcflags=-l", "exit 5", "", false},
+		{"-gcflags=-l", "exit 6", "exit code 6, want 5", false},
+		{"-gcflags=-l", "exec sleep 600", "it does not end", false},
+		{"-gcflags=-N", "exec sleep 600", "", true},
+		{"-gcflags=-N", "exit 6", "exit code 6, want 0", false},
+		{"-gcflags=-m=x", "exit 6", "exit code 6, want 0\n; plain Go does not build it with the same flags", false},
+	} {
+		script := `build) while [ "$1" != -o ]; do shift; done; printf '#!/bin/sh\n` + c.does + `\n' >$2; chmod +x $2;;`
+		tester, cases := scripted(t, script, program, 2*time.Second)
+		tester.builds = []build{{"b", []string{"-engine=cct", c.flag}, nil}}
+		r := tester.try(cases[0], filepath.Join(t.TempDir(), "work"))
+		have := r.different["b"]
+		if !strings.HasPrefix(have, c.want) || (have == "") != (c.want == "") || r.unusable != "" ||
+			r.endless["b"] != c.endless {
+			t.Errorf("%s, %s: %q, %q, %v, want %q, %v", c.flag, c.does, have, r.unusable, r.endless, c.want, c.endless)
+		}
+	}
+}

@@ -208,11 +208,14 @@ func report(results []*result, builds []build, known suite.Exceptions) (ok bool)
 	}
 	fmt.Printf("%d tests, %d left out\n", len(results), unbuilt)
 	for _, b := range builds {
-		same, listed, different := 0, 0, 0
+		same, listed, different, slow := 0, 0, 0, 0
 		for _, r := range results {
 			how, differs := r.different[b.name]
 			switch reason := known[r.name]; {
 			case r.unusable != "":
+			case r.endless[b.name]:
+				slow++
+				fmt.Printf("left out: %s: %s: %s\n", b.name, r.name, endless)
 			case !differs:
 				same++
 			case reason != "" && (reason[0] != '-' || slices.Contains(b.flags, strings.SplitN(reason, ":", 2)[0])):
@@ -224,7 +227,8 @@ func report(results []*result, builds []build, known suite.Exceptions) (ok bool)
 			}
 		}
 		ok = ok && different == 0
-		fmt.Printf("%-12s %d the same, %d known exceptions, %d different\n", b.name, same, listed, different)
+		fmt.Printf("%-12s %d the same, %d do not end in plain Go either, %d known exceptions, %d different\n", b.name, same, slow,
+			listed, different)
 	}
 	return ok
 }

@@ -26,6 +26,7 @@ type result struct {
 	name      string
 	unusable  string            // why it cannot be compared: plain Go does not build it, or it does not end
 	different map[string]string // how, by builds
+	endless   map[string]bool   // builds in which it does not end, as it does not in plain Go with the same flags
 }
 
 // outcome returns a few words on r.
@@ -57,7 +58,7 @@ const tries = 3
 
 // try compares all builds of a test in a directory that is made, and removed.
 func (t *tester) try(c *testCase, work string) *result {
-	r := &result{name: c.name, different: map[string]string{}}
+	r := &result{name: c.name, different: map[string]string{}, endless: map[string]bool{}}
 	defer os.RemoveAll(work)
 	src := filepath.Join(work, "src")
 	if err := os.MkdirAll(src, 0o777); err != nil {
@@ -88,22 +89,66 @@ func (t *tester) try(c *testCase, work string) *result {
 			r.different[b.name] = "it is not built: " + out
 			continue
 		}
-		how := ""
+		how, have := "", outcome{}
 		for try := range tries {
 			if try > 0 {
 				plain = append(plain, t.run(c, exe, dir, nil, most))
 			}
-			have := t.run(c, instrumented, dir, append(b.env, "STEMMA_OUT="+filepath.Join(work, "out")),
+			have = t.run(c, instrumented, dir, append(b.env, "STEMMA_OUT="+filepath.Join(work, "out")),
 				most)
 			if how = have.differs(plain); how == "" || have.code == noEnd {
 				break
 			}
 		}
-		if how != "" {
+		if how != "" && len(b.ofGo()) > 0 {
+			how = t.beside(c, dir, pkg, exe+".flags", b.ofGo(), most, have, how)
+		}
+		switch how {
+		case "":
+		case endless:
+			r.endless[b.name] = true
+		default:
 			r.different[b.name] = how
 		}
 	}
 	return r
+}
+
+// endless is how a test is different that does not end in plain Go with the same flags either.
+const endless = "it does not end, nor does it in plain Go with the same flags"
+
+// ofGo returns those flags of a build that plain Go has as well.
+func (b build) ofGo() (flags []string) {
+	for _, f := range b.flags {
+		if strings.HasPrefix(f, "-gcflags=") {
+			flags = append(flags, f)
+		}
+	}
+	return flags
+}
+
+// beside compares what is different from plain Go with plain Go of the same flags: where each function moves the stack
+// or yields, some tests take a hundred times as long, or see that their stacks are larger. It returns how it is
+// different from that, "" or endless.
+func (t *tester) beside(c *testCase, dir string, pkg []string, exe string, flags []string, most time.Duration,
+	have outcome, how string) string {
+	if out, err := t.build(c, dir, pkg, exe, slices.Concat([]string{"go", "build"}, flags)...); err != nil {
+		return how + "; plain Go does not build it with the same flags: " + firstLine(out)
+	}
+	var plain []outcome
+	for range tries {
+		plain = append(plain, t.run(c, exe, dir, nil, most))
+		switch code := plain[len(plain)-1].code; {
+		case code == noEnd && have.code == noEnd:
+			return endless
+		case code == noEnd || have.code == noEnd:
+			return how
+		}
+		if how = have.differs(plain); how == "" {
+			break
+		}
+	}
+	return how
 }
 
 // limit returns how long a test may run that takes so long plainly.
