@@ -227,8 +227,8 @@ func report(results []*result, builds []build, known suite.Exceptions) (ok bool)
 			}
 		}
 		ok = ok && different == 0
-		fmt.Printf("%-12s %d the same, %d do not end in plain Go either, %d known exceptions, %d different\n", b.name, same, slow,
-			listed, different)
+		fmt.Printf("%-12s %d the same, %d do not end in plain Go either, %d known exceptions, %d different\n",
+			b.name, same, slow, listed, different)
 	}
 	return ok
 }

@@ -2,8 +2,9 @@
 // does the bookkeeping; see rt/sample/trace.go for the terms.
 //
 // What is patched is the return address of a plain frame: one of a compiled function
-// outside the runtime. Frames of assembly and of the runtime, which may look at their own
-// return addresses, are recorded at once, and the next plain one is patched.
+// that has no name of the runtime's packages. Frames of assembly and of the runtime, which may look at their own
+// return addresses, are recorded at once, and the next plain one is patched. What the runtime has under names of other
+// packages, as time.Sleep, is plain: none of it uses its return address, but for the race detector.
 // Whatever reads return addresses from a stack asks stemmaLR for the true one.
 
 package runtime
@@ -343,7 +344,7 @@ func stemmaStep(gp *g, at stemmaHalted) (fr stemmaFrame, ok bool) {
 func stemmaPlainAt(pc uintptr) *uintptr { return &stemmaPlain[pc>>stemmaPlainShift%sample.PlainSize] }
 
 // stemmaIsPlain reports whether return addresses of frames of f may be patched:
-// those of compiled functions that are not part of the runtime.
+// those of compiled functions that have no name of the runtime's packages.
 //
 //go:nowritebarrierrec
 func stemmaIsPlain(f funcInfo) bool {
