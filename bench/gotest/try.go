@@ -90,18 +90,20 @@ func (t *tester) try(c *testCase, work string) *result {
 			continue
 		}
 		how, have := "", outcome{}
+		run := func(most time.Duration) outcome {
+			return t.run(c, instrumented, dir, append(b.env, "STEMMA_OUT="+filepath.Join(work, "out")), most)
+		}
 		for try := range tries {
 			if try > 0 {
 				plain = append(plain, t.run(c, exe, dir, nil, most))
 			}
-			have = t.run(c, instrumented, dir, append(b.env, "STEMMA_OUT="+filepath.Join(work, "out")),
-				most)
+			have = run(most)
 			if how = have.differs(plain); how == "" || have.code == noEnd {
 				break
 			}
 		}
 		if how != "" && len(b.ofGo()) > 0 {
-			how = t.beside(c, dir, pkg, exe+".flags", b.ofGo(), most, have, how)
+			how = t.beside(c, dir, pkg, exe+".flags", b.ofGo(), most, run, have, how)
 		}
 		switch how {
 		case "":
@@ -131,18 +133,21 @@ func (b build) ofGo() (flags []string) {
 // or yields, some tests take a hundred times as long, or see that their stacks are larger. It returns how it is
 // different from that, "" or endless.
 func (t *tester) beside(c *testCase, dir string, pkg []string, exe string, flags []string, most time.Duration,
-	have outcome, how string) string {
+	again func(most time.Duration) outcome, have outcome, how string) string {
 	if out, err := t.build(c, dir, pkg, exe, slices.Concat([]string{"go", "build"}, flags)...); err != nil {
 		return how + "; plain Go does not build it with the same flags: " + firstLine(out)
 	}
 	var plain []outcome
 	for range tries {
+		began := time.Now()
 		plain = append(plain, t.run(c, exe, dir, nil, most))
-		switch code := plain[len(plain)-1].code; {
-		case code == noEnd && have.code == noEnd:
+		switch ends := plain[len(plain)-1].code != noEnd; {
+		case !ends && have.code == noEnd:
 			return endless
-		case code == noEnd || have.code == noEnd:
+		case !ends:
 			return how
+		case have.code == noEnd: // it may take as many times longer than that
+			have = again(t.limit(time.Since(began)))
 		}
 		if how = have.differs(plain); how == "" {
 			break
