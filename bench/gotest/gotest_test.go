@@ -112,6 +112,7 @@ func main() {
 	info, _ := debug.ReadBuildInfo()
 	for _, s := range info.Settings {
 		if s.Key == "-gcflags" && s.Value == "-l" { os.Exit(5) }
+		if s.Key == "-gcflags" && s.Value == "-l -l" { time.Sleep(time.Second); os.Exit(5) }
 		if s.Key == "-gcflags" && s.Value == "-N" { time.Sleep(time.Hour) }
 	}
 }`
@@ -122,6 +123,7 @@ func main() {
 		{"-gcflags=-l", "exit 5", "", false},
 		{"-gcflags=-l", "exit 6", "exit code 6, want 5", false},
 		{"-gcflags=-l", "exec sleep 600", "it does not end", false},
+		{"-gcflags=-l -l", "sleep 3; exit 5", "", false}, // plainly it ends after 1 s
 		{"-gcflags=-N", "exec sleep 600", "", true},
 		{"-gcflags=-N", "exit 6", "exit code 6, want 0", false},
 		{"-gcflags=-m=x", "exit 6", "exit code 6, want 0\n; plain Go does not build it with the same flags", false},

@@ -36,6 +36,8 @@ func (r *result) outcome() string {
 		return "left out"
 	case len(r.different) > 0:
 		return "different with " + strings.Join(slices.Sorted(maps.Keys(r.different)), ", ")
+	case len(r.endless) > 0:
+		return "does not end with " + strings.Join(slices.Sorted(maps.Keys(r.endless)), ", ") + ", nor plainly"
 	}
 	return "the same"
 }
@@ -149,7 +151,7 @@ func (t *tester) beside(c *testCase, dir string, pkg []string, exe string, flags
 		case have.code == noEnd: // it may take as many times longer than that
 			have = again(t.limit(time.Since(began)))
 		}
-		if how = have.differs(plain); how == "" {
+		if how = have.differs(plain); how == "" || have.code == noEnd {
 			break
 		}
 	}
