@@ -57,15 +57,20 @@ func inDiff(t *testing.T) {
 	sealText(t, string(text), "old.stemma", "/src", wd, "go1.26.8", "go1.26.7")
 }
 
-// TestDiffAccounts compares what two accounts of one Pyroscope have: without credentials their URLs are the same.
-func TestDiffAccounts(t *testing.T) {
-	inDiff(t)
+// fleetOf has commands find a stemma-fleet that is a script, and nothing else.
+func fleetOf(t *testing.T, script string) {
+	t.Helper()
 	bin := t.TempDir()
-	const fleet = "#!/bin/sh\ncase \"$2\" in *one:*) echo base.stemma;; *) echo new.stemma;; esac\n"
-	if err := os.WriteFile(filepath.Join(bin, "stemma-fleet"), []byte(fleet), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(bin, "stemma-fleet"), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin)
+}
+
+// TestDiffAccounts compares what two accounts of one Pyroscope have: without credentials their URLs are the same.
+func TestDiffAccounts(t *testing.T) {
+	inDiff(t)
+	fleetOf(t, `case "$2" in *one:*) echo base.stemma;; *) echo new.stemma;; esac`)
 	const one, two = "pyroscope://one:secret@h:1?service=a", "pyroscope://two:secret@h:1?service=a"
 	for _, args := range [][]string{{one, two}, {"-store=s3://b", one}} { // in the store is what two has
 		out, errs, code := mainOf(t, "", append([]string{"diff"}, args...)...)
@@ -77,13 +82,17 @@ func TestDiffAccounts(t *testing.T) {
 
 // TestBaselineOfStore reads the records in a store, and diff says of how many its baseline is.
 func TestBaselineOfStore(t *testing.T) {
-	inDiff(t)
-	bin := t.TempDir()
-	const fleet = "#!/bin/sh\necho base.stemma; echo other.stemma\n"
-	if err := os.WriteFile(filepath.Join(bin, "stemma-fleet"), []byte(fleet), 0o755); err != nil {
+	losses, err := filepath.Abs("../../profile/testdata/losses.txt")
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("PATH", bin)
+	inDiff(t)
+	text, err := os.ReadFile(losses)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealText(t, string(text), "lossy.stemma")
+	fleetOf(t, `case "$*" in *lossy*) echo lossy.stemma;; *) echo base.stemma; echo other.stemma;; esac`)
 	for _, test := range []struct {
 		args string
 		code int
@@ -94,6 +103,7 @@ func TestBaselineOfStore(t *testing.T) {
 		{"baseline -o two.txt base.stemma other.stemma", 0, ""},
 		{"diff two.txt stored.txt", 0, "the same in each function"},
 		{"info -store=s3://b", 0, "other.stemma"},
+		{"baseline -store=s3://b -service=lossy", 1, "s3://b of lossy is not complete"},
 		{"baseline -store=s3://b base.stemma", 2, `have "base.stemma" and -store`},
 		{"baseline -since=24h base.stemma", 2, "give it with -store"},
 	} {

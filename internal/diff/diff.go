@@ -60,7 +60,7 @@ type Side struct {
 	Exact, Sampled *cct.Values // without types if there are no such values
 	Calls          []cct.Call  // all calls in the code; nil of a baseline
 	Baseline       bool
-	Records        int  // how many were added up in a baseline; 0 of another side
+	Records        int  // how many were added up; 0 if that is not known, or they are runs of the same work
 	Contexts       bool // contexts are known, and not only functions
 
 	Losses  []profile.Loss      // what is missing

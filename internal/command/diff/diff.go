@@ -60,7 +60,6 @@ func Compare(paths []string, o *Options) (*Result, error) {
 
 // load reads both sides.
 func (c *Result) load(paths []string) error {
-	var added [2]int // records
 	for i, path := range paths {
 		side, r, err := c.o.side(path)
 		if err != nil {
@@ -70,17 +69,17 @@ func (c *Result) load(paths []string) error {
 		if r == nil {
 			from := store.SourceOf(path)
 			from.Baseline = true
-			c.sources[i], added[i] = []store.Source{from}, side.Records
+			c.sources[i] = []store.Source{from}
 			continue
 		}
-		c.sources[i], added[i] = r.Sources, len(r.Sources)
+		c.sources[i], side.Records = r.Sources, len(r.Sources)
 		for _, p := range r.Profiles {
 			for _, line := range report.Warnings(p.Profile) {
 				c.notes = append(c.notes, side.Name+": "+line)
 			}
 		}
 	}
-	if a, b := added[0], added[1]; a != b && !c.o.Repeats {
+	if a, b := c.sides[0].Records, c.sides[1].Records; a != b && !c.o.Repeats {
 		c.notes = append(c.notes,
 			fmt.Sprintf("%s on one side and %s on the other: sums are compared, not averages",
 				humanize.Plural(a, "record"), humanize.Plural(b, "record")))

@@ -544,7 +544,7 @@ var stemmaErrors = [...]struct {
 	{stemmaPageLost, "no space left on device, or the file was cut"},
 	{stemmaCut, "the file was cut"},
 	{stemmaNoSegment, "arch_prctl is not allowed, so that all threads count in one place"},
-	{stemmaManyPs, "GOMAXPROCS is above 1024, so that some threads count in one place"},
+	{stemmaManyPs, "GOMAXPROCS is larger than a record has room for, so that some threads count in one place"},
 	{stemmaNotTrusted, "in the working directory, of a program with the rights of another user"},
 }
 
