@@ -231,7 +231,7 @@ func stemmaCountWait(gp *g, still bool) {
 		return
 	}
 	own := c.waited != 0 && stemmaLeavesCell(c.why)
-	if still && (gp.asyncSafePoint || c.waited != 0 && !own) {
+	if still && !own {
 		cell = stemmaInterruptedCell(gp, cell)
 	}
 	if c.waited != 0 {
@@ -426,17 +426,22 @@ func stemmaWhyName(why waitReason) string {
 	return why.String()
 }
 
-// stemmaInterruptedCell returns a cell of the function in which gp was stopped, between two instructions or in a
-// function of the runtime that leaves no cell: that of its last call, if it has made one, else its first one. The
-// cell that gp left last may be that of a call that has returned. A function in whose very first instructions gp is
-// has not noted its node yet, and what lies there is another one's, or nothing. It runs on the system stack, while
-// gp does not run.
+// stemmaInterruptedCell returns a cell of the function in which gp was stopped, between two instructions, where a
+// function begins, or in a function of the runtime that leaves no cell: that of its last call, if it has made one,
+// else its first one. The cell that gp left last may be that of a call that has returned. A function that has no frame
+// yet has not noted its node: it is what the call leads to that gp made last. In the few instructions after that what
+// lies there is another one's, or nothing. It runs on the system stack, while gp does not run.
 func stemmaInterruptedCell(gp *g, cell uintptr) uintptr {
 	var u unwinder
 	u.initAt(gp.sched.pc, gp.sched.sp, gp.sched.lr, gp, unwindSilentErrors)
 	for ; u.valid(); u.next() {
 		if fn := u.frame.fn; fn.flag&(layout.FuncFlagSlot|layout.FuncFlagLeaf) != 0 {
-			node := stemmaFrameNode(gp, &u.frame)
+			node := uint32(0)
+			if funcspdelta(fn, u.frame.pc) != 0 {
+				node = stemmaFrameNode(gp, &u.frame)
+			} else {
+				node = stemma.tree.ByEntry(uint32(cell), uint64(fn.entry()))
+			}
 			if near := stemma.tree.CellNear(node, uint32(cell), uint64(fn.entry())); near != 0 {
 				cell = uintptr(near)
 			}

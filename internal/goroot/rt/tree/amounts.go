@@ -59,9 +59,9 @@ func (t *Tree) EnterAside(cell uint32, kind uint32, id uint64, name string) uint
 	return t.child(parent, parent+cell-owner, target{id: id, size: layout.AmountSize, kind: kind, name: name})
 }
 
-// CellNear returns the offset of a cell for code of the function that begins at entry, which runs in node n:
-// cell, if it is one of n's, or leads to n, which then has not called yet; else n's first one. It returns 0 if n
-// has none, or is not a node of the function.
+// CellNear returns the offset of a cell for code of the function that begins at entry, which runs in node n: cell, if
+// it is one of n's, else n's first one; of a function that calls nothing, cell, if it leads to n. It returns 0 if there
+// is none, or if n is not a node of the function.
 func (t *Tree) CellNear(n, cell uint32, entry uint64) uint32 {
 	if !t.isNode(n) {
 		return 0
@@ -70,12 +70,14 @@ func (t *Tree) CellNear(n, cell uint32, entry uint64) uint32 {
 	if m == nil || m.Entry != entry {
 		return 0
 	}
-	first, end := CellOf(n, 0), n+m.NodeSize
+	first, end := CellOf(n, 0), CellOf(n, int(m.Cells))
 	switch {
-	case first <= cell && cell < end || t.Lookup(cell, t.node(n).Func) == n:
+	case first <= cell && cell < end:
 		return cell
 	case first < end:
 		return first
+	case t.Lookup(cell, t.node(n).Func) == n:
+		return cell
 	}
 	return 0
 }

@@ -28,7 +28,8 @@ func (m *machine) wait(reason uint64) uint32 {
 // was preempted.
 func TestWait(t *testing.T) {
 	m := newMachine(t, 1<<22, false)
-	f, g := m.function(2), m.function(1)
+	f, g, h := m.function(2), m.function(1), m.function(0)
+	h.NodeSize = uint32(layout.NodeBytes(0, 8))
 	n := m.enter(f)
 	m.call(n, 0)
 	seen := map[uint32]bool{0: true, n: true}
@@ -50,6 +51,8 @@ func TestWait(t *testing.T) {
 	}
 
 	callee := m.enter(g)
+	m.call(n, 1)
+	leaf := m.enter(h)
 	m.call(n, 0)
 	for _, c := range []struct {
 		what       string
@@ -59,7 +62,9 @@ func TestWait(t *testing.T) {
 	}{
 		{"after a call of its own", n, CellOf(n, 1), f, CellOf(n, 1)},
 		{"after a call that a callee has made", n, CellOf(callee, 0), f, CellOf(n, 0)},
-		{"before its first call", callee, CellOf(n, 0), g, CellOf(n, 0)},
+		{"before its first call", callee, CellOf(n, 0), g, CellOf(callee, 0)},
+		{"in a function that calls nothing", leaf, CellOf(n, 1), h, CellOf(n, 1)},
+		{"in one that calls nothing, long after it was called", leaf, CellOf(n, 0), h, 0},
 		{"in the node of another function", callee, CellOf(n, 0), f, 0},
 		{"in waits", first, CellOf(n, 1), f, 0},
 		{"between nodes", n + 8, CellOf(n, 1), f, 0},

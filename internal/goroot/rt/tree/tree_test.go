@@ -66,7 +66,7 @@ func newMachine(t testing.TB, size uint64, full bool) *machine {
 func (m *machine) function(cells int) *meta {
 	f := &meta{name: fmt.Sprintf("f%d", len(m.metas)), cells: cells}
 	f.Meta = layout.Meta{Entry: uint64(0x400000 + 32*len(m.metas)), NodeSize: uint32(layout.NodeBytes(cells, 1)),
-		Strings: 1}
+		Strings: 1, Cells: uint32(cells)}
 	f.str = layout.MetaString{Addr: uint64(uintptr(unsafe.Pointer(unsafe.StringData(f.name)))),
 		Len: uint64(len(f.name))}
 	f.describe()

@@ -17,6 +17,7 @@ var reasons = map[string]string{
 	"main.mutex": "sync.Mutex.Lock", "main.readers": "sync.RWMutex.RLock", "main.group": "sync.WaitGroup.Wait",
 	"main.cond": "sync.Cond.Wait", "main.network": "IO wait", "main.call": "system call", "main.pull": "coroutine",
 	"main.levels": "sleep", "main.stop": "wait for GC cycle", "main.busy": "sync.WaitGroup.Wait",
+	"main.assigns": "sync.WaitGroup.Wait", "main.yields": "sync.WaitGroup.Wait",
 	"main.leak": "sleep", "main.work": "sleep",
 }
 
@@ -67,6 +68,14 @@ func checkWaits(t *testing.T, r e2e.Result) error {
 	if all, n := waits(tree, "main.spin", "wait(runnable)"); n == 0 || n > all {
 		return fmt.Errorf("goroutines that share a P: %d ns of %d ready to run", n, all)
 	}
+	for _, name := range []string{"main.assign", "main.yield"} {
+		if n := ownWait(tree, name, "wait(runnable)"); n < 19e6 {
+			return fmt.Errorf("goroutines that share a P: %d ns of %s itself ready to run", n, name)
+		}
+	}
+	if n := ownWait(tree, "main.before", "wait(runnable)"); n > 19e6 {
+		return fmt.Errorf("%d ns where a function was ready to run that had returned", n)
+	}
 	if err := checkHeld(t, p, tree); err != nil {
 		return err
 	}
@@ -74,6 +83,21 @@ func checkWaits(t *testing.T, r e2e.Result) error {
 		return fmt.Errorf("%d waits of %d ns", waits, time)
 	}
 	return nil
+}
+
+// ownWait returns how long goroutines waited for a reason in a function itself, or in what it called of the runtime:
+// with allocations, with which tests that do not have -full build this program, the runtime's functions have cells.
+func ownWait(tree *cct.Tree, function, reason string) (sum uint64) {
+	for _, n := range tree.Nodes[1:] {
+		in := &tree.Nodes[n.Parent]
+		for strings.HasPrefix(tree.Funcs[in.Func].Name, "runtime.") {
+			in = &tree.Nodes[in.Parent]
+		}
+		if tree.Funcs[n.Func].Name == reason && tree.Funcs[in.Func].Name == function {
+			sum += n.Count
+		}
+	}
+	return sum
 }
 
 // checkHeld compares the time that others waited for locks with their waits, and looks for it where the locks were

@@ -129,17 +129,53 @@ func deep(n int) {
 func levels() { deep(10) }
 
 // busy does not wait, but for a CPU: several goroutines share one P, and each is preempted.
-func busy() {
+func busy() { share(spin) }
+
+// assigns is preempted inside the runtime, long after its only call.
+func assigns() { share(assign) }
+
+// yields gives its P to others, long after its only call of the program.
+func yields() { share(yield) }
+
+func share(f func()) {
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			spin()
+			f()
 		}()
 	}
 	wg.Wait()
 }
+
+//go:noinline
+func assign() {
+	before()
+	m := make(map[int]int)
+	for i := range 5_000_000 {
+		m[i&1023] += i
+	}
+}
+
+//go:noinline
+func yield() {
+	before()
+	for i := range uint64(20_000_000) {
+		sink += i
+		if i%10_000 == 0 {
+			runtime.Gosched()
+		}
+	}
+}
+
+// before has returned when its callers wait.
+//
+//go:noinline
+func before() { count() }
+
+//go:noinline
+func count() { sink++ }
 
 var sink uint64
 
@@ -179,7 +215,8 @@ func work() {
 	}{
 		{"sleep", sleep}, {"receive", receive}, {"send", send}, {"choose", choose}, {"mutex", mutex},
 		{"readers", readers}, {"group", group}, {"cond", cond}, {"network", network}, {"call", call},
-		{"pull", pull}, {"levels", levels}, {"stop", stop}, {"busy", busy}, {"leak", leak},
+		{"pull", pull}, {"levels", levels}, {"stop", stop}, {"busy", busy}, {"assigns", assigns},
+		{"yields", yields}, {"leak", leak},
 	}
 	for _, w := range all {
 		from := time.Now()
