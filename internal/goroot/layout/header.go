@@ -56,6 +56,7 @@ const (
 	HdrFlagInuse  = 1 << 7 // reachable objects are counted, when the program ends or asks for it
 
 	HdrFlagExisting = 1 << 8 // the goroutines that exist are listed
+	HdrFlagLasting  = 1 << 9 // waits that last and goroutines that live are not counted yet
 )
 
 // Kinds of loss, the index into Lost of the header.

@@ -73,7 +73,7 @@ func (c *stemmaClockOf) end() { atomic.StoreRel(&c.busy, 0) }
 // stemmaWaitInit makes the tree count waits, if that is asked for.
 func stemmaWaitInit() {
 	if stemmaOption("wait") == "on" {
-		stemma.tree.Counts(layout.HdrFlagWait)
+		stemma.tree.Counts(layout.HdrFlagWait | layout.HdrFlagLasting)
 		stemmaAside = (*[1 << 14]stemmaWaitEntry)(stemmaTables(unsafe.Sizeof(*stemmaAside)))
 		stemmaLives.check = stemmaWord("STEMMA_WAIT_CHECK")
 		stemmaWaitOn = true
@@ -477,6 +477,7 @@ func stemmaWaitEnd() {
 			stemmaCountLast(gp, now)
 		}
 	}
+	stemma.tree.Counted()
 	if stemmaLives.check != "" {
 		print("stemma: of ", stemmaLives.ended.Load(), " goroutines ", stemmaLives.differ.Load(),
 			" lived longer or shorter than what was counted\n")

@@ -10,8 +10,11 @@ import (
 // adds up their amounts: the bytes of the heap that allocations took, nanoseconds of the others. What the program adds
 // to a metric of its own is counted in the same way, in counter 0 alone. Such a node has no cells.
 
-// Counts says in the header what is counted beside calls: one of the flags of package layout.
-func (t *Tree) Counts(flag uint32) { t.rec.Header().Flags |= flag }
+// Counts says in the header what is counted beside calls: flags of package layout.
+func (t *Tree) Counts(flags uint32) { t.rec.Header().Flags |= flags }
+
+// Counted takes back [layout.HdrFlagLasting]: all waits and goroutines are counted.
+func (t *Tree) Counted() { t.rec.Header().Flags &^= layout.HdrFlagLasting }
 
 // EnterAlloc returns the node of the allocations with the given function ID that were
 // asked for through the cell at offset cell, as Enter does; name is the type's.

@@ -2,8 +2,10 @@ package tree
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/cct"
@@ -41,6 +43,9 @@ func TestWaits(t *testing.T) {
 func checkWaits(t *testing.T, r e2e.Result) error {
 	p := r.Read(t)
 	e2e.NoLoss(t, p)
+	if notes := p.Processes[0].Notes; len(notes) > 0 {
+		return fmt.Errorf("notes of a program that ended: %q", notes)
+	}
 	tree, err := cct.Of(p, profile.Wait.Name)
 	if err != nil {
 		t.Fatal(err)
@@ -83,6 +88,36 @@ func checkWaits(t *testing.T, r e2e.Result) error {
 		return fmt.Errorf("%d waits of %d ns", waits, time)
 	}
 	return nil
+}
+
+// TestWaitsKilled reads what a program waited that a signal has ended: a note says that waits are missing.
+func TestWaitsKilled(t *testing.T) {
+	exe := e2e.Build(t, "parked", "-metrics=calls,wait")
+	for _, sig := range []os.Signal{syscall.SIGTERM, os.Kill} {
+		out := t.TempDir()
+		cmd := e2e.Command(t, out, exe)
+		stdout, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := stdout.Read(make([]byte, 1)); err != nil {
+			t.Error(err)
+		}
+		if err := cmd.Process.Signal(sig); err != nil {
+			t.Error(err)
+		}
+		if err := cmd.Wait(); err == nil {
+			t.Fatalf("%v did not end it", sig)
+		}
+		p := e2e.Result{Dir: e2e.LiveDir(out, cmd)}.Read(t)
+		if notes := fmt.Sprint(p.Processes[0].Notes); p.Column(profile.Wait.Name) == nil ||
+			!strings.Contains(notes, "waits that last") {
+			t.Errorf("ended by %v: notes %s", sig, notes)
+		}
+	}
 }
 
 // ownWait returns how long goroutines waited for a reason in a function itself, or in what it called of the runtime:
