@@ -95,8 +95,8 @@ func ReadBinary(r io.ReaderAt) (*Binary, error) {
 			b.Funcs = append(b.Funcs, fn)
 		}
 	}
-	if len(b.Funcs) == 0 || b.Text == 0 {
-		return nil, errors.New("no functions with addition values; build the program with " + engine.Giving(engine.IDs))
+	if b.Text == 0 {
+		return nil, errors.New("no symbol runtime.text; build the program with " + engine.Giving(engine.IDs))
 	}
 	slices.SortFunc(b.Funcs, func(x, y Func) int { return int(int64(x.Data - y.Data)) })
 	return b, nil

@@ -141,6 +141,25 @@ func TestAnalyzeNames(t *testing.T) {
 	}
 }
 
+// TestAnalyzeCover analyzes what the go command makes of a program to measure what is covered: it imports more than the
+// go command lists.
+func TestAnalyzeCover(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"go.mod": "module covered\n",
+		"main.go": "package main\n\nfunc main() {}\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pkgs, err := packages.Load(&packages.Config{Dir: dir, Flags: []string{"-cover"}}, ".")
+	if err == nil {
+		_, err = Analyze(pkgs, Names{})
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 func TestAnalyzeError(t *testing.T) {
 	pkgs, err := packages.Load(new(packages.Config), "./nothing")
 	if err == nil {

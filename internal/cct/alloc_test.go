@@ -67,6 +67,11 @@ func TestAllocations(t *testing.T) {
 			"no cpu in this profile (have calls, alloc_space, alloc_objects); build with -metrics=calls,cpu") {
 		t.Errorf("a value that is not there: %v", err)
 	}
+	const note = "inuse: not counted yet"
+	p.Processes[0].Notes = []string{note}
+	if _, err := cct.Of(p, "inuse_space"); err == nil || !strings.HasSuffix(err.Error(), "; "+note) {
+		t.Errorf("a value that is not counted yet: %v", err)
+	}
 	p.Processes[0].Segment = &profile.Segment{Number: 2}
 	for metric, want := range map[string]string{"inuse_space": "no inuse_space in segments", "existing": "in segments",
 		"cpu": "build with -metrics=calls,cpu"} {

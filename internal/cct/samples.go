@@ -39,6 +39,9 @@ func Column(p *profile.Profile, name string) (*profile.Column, error) {
 			return nil, fmt.Errorf("no %s in segments, since it does not add up; name the live directory, which has "+
 				"the whole run", name)
 		}
+		if why := uncounted(p, name); t.Name == name && why != "" {
+			return nil, fmt.Errorf("no %s in this profile (have %s); %s", name, strings.Join(have, ", "), why)
+		}
 		if t.Name == name {
 			return nil, fmt.Errorf("no %s in this profile (have %s); build with %s", name, strings.Join(have, ", "),
 				buildFor(name))
@@ -60,6 +63,19 @@ func isPart(p *profile.Profile) bool {
 	return slices.ContainsFunc(p.Processes, func(proc profile.Process) bool {
 		return proc.Segment != nil && proc.Segment.Number > 0
 	})
+}
+
+// uncounted returns what p notes of a metric that its program was built for, and has not counted yet.
+func uncounted(p *profile.Profile, name string) string {
+	asked := engine.MetricFor(name)
+	for _, proc := range p.Processes {
+		for _, note := range proc.Notes {
+			if asked != nil && strings.HasPrefix(note, asked.Name+": ") {
+				return note
+			}
+		}
+	}
+	return ""
 }
 
 // buildFor returns the flags of a build that gives a metric.

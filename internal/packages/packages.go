@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -48,6 +49,7 @@ type Package struct {
 	Info   *types.Info
 	Errors []error // of listing, reading, parsing and checking it
 
+	place   int           // in the list
 	checked chan struct{} // closed when it has types
 }
 
@@ -106,8 +108,8 @@ func Load(c *Config, patterns ...string) ([]*Package, error) {
 		return nil, err
 	}
 	l := &loader{token.NewFileSet(), make(map[string]*Package), make(chan struct{}, runtime.GOMAXPROCS(0))}
-	for _, p := range pkgs {
-		p.Fset, p.checked = l.fset, make(chan struct{})
+	for i, p := range pkgs {
+		p.Fset, p.place, p.checked = l.fset, i, make(chan struct{})
 		l.byPath[p.ImportPath] = p
 	}
 	var all sync.WaitGroup
@@ -135,6 +137,7 @@ func (l *loader) check(p *Package) {
 	l.slots <- struct{}{}
 	l.parse(p)
 	<-l.slots
+	p.Imports = append(slices.Clip(p.Imports), l.added(p)...)
 	for _, path := range p.Imports {
 		if q := l.byPath[path]; q != nil {
 			<-q.checked
@@ -157,6 +160,23 @@ func (l *loader) check(p *Package) {
 	}
 	p.Types = types.NewPackage(p.Path(), p.Name)
 	_ = types.NewChecker(conf, l.fset, p.Types, p.Info).Files(p.Syntax) // errors are in p.Errors
+}
+
+// added returns what the files of p import that the go command does not know of: it has written to them itself, to
+// measure what tests cover. Only what stands before p in the list can be waited for.
+func (l *loader) added(p *Package) (paths []string) {
+	for _, f := range p.Syntax {
+		for _, spec := range f.Imports {
+			path, err := strconv.Unquote(spec.Path.Value)
+			if err != nil || p.ImportMap[path] != "" || slices.Contains(p.Imports, path) {
+				continue
+			}
+			if q := l.byPath[path]; q != nil && q.place < p.place {
+				paths = append(paths, path)
+			}
+		}
+	}
+	return paths
 }
 
 // parse parses the files of a package.

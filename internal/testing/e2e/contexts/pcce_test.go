@@ -1,6 +1,8 @@
 package contexts
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/testing/e2e"
@@ -18,5 +20,24 @@ func TestStatic(t *testing.T) {
 				t.Errorf("engine %s with %d edges", p.Processes[0].Engine, p.IDs.Stats.Encoded)
 			}
 		})
+	}
+}
+
+// TestStaticNothing builds a program whose functions have nothing to add, and one that measures what is covered.
+func TestStaticNothing(t *testing.T) {
+	e2e.NeedMore(t)
+	dir := t.TempDir()
+	for name, text := range map[string]string{"go.mod": "module nothing\n",
+		"main.go": "package main\n\nvar n int\n\nfunc add() { n++ }\n\nfunc main() { add() }\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, flags := range [][]string{{"-engine=pcce"}, {"-engine=pcce", "-cover"}} {
+		r := e2e.Run(t, e2e.BuildDir(t, dir, flags...), "GOCOVERDIR="+t.TempDir())
+		r.OK(t)
+		if p := r.Record(t); p.Processes[0].Engine != "pcce" {
+			t.Errorf("%q: engine %s", flags, p.Processes[0].Engine)
+		}
 	}
 }
