@@ -242,6 +242,17 @@ func (a *Args) check() error {
 	return nil
 }
 
+// checkRace refuses what needs return addresses that the race detector reads itself.
+func (o *Options) checkRace(a *Args) error {
+	race, _ := a.Flag("race")
+	if (race == "true" || race == "1") && o.Chosen().Takes("weights") &&
+		o.Acct.Weights != DefaultOptions.Acct.Weights {
+		return fmt.Errorf("-weights=%s: with -race it is not known which edges are new; build without -race",
+			o.Acct.Weights)
+	}
+	return nil
+}
+
 // Tested returns the packages among the flags of go test, the one in the working directory if there are none.
 func (a *Args) Tested() (list []string) {
 	for _, x := range a.args {

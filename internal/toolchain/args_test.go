@@ -134,6 +134,30 @@ func TestArgsCheck(t *testing.T) {
 	}
 }
 
+// TestCheckRace refuses all-new-edges with the race detector.
+func TestCheckRace(t *testing.T) {
+	for _, tt := range []struct {
+		engine, weights, args string
+		ok                    bool
+	}{
+		{"acct", "all-new-edges", "-race", false},
+		{"cct+acct", "all-new-edges", "-race=1", false},
+		{"acct", "all-new-edges", "-race -race=false", true},
+		{"acct", "last-edge", "-race", true},
+		{"cct", "all-new-edges", "-race", true},
+	} {
+		a, err := ParseArgs("build", strings.Fields(tt.args), ownFlags{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := DefaultOptions
+		o.Engine, o.Acct.Weights = tt.engine, tt.weights
+		if err := o.checkRace(a); (err == nil) != tt.ok {
+			t.Errorf("%+v: error %v", tt, err)
+		}
+	}
+}
+
 func TestQuoted(t *testing.T) {
 	for _, words := range [][]string{
 		{"a", "b"}, {"/a b/stemma", "toolexec"}, {"it's"}, {`say "x"`}, {""}, {"-x=1", "two words"},

@@ -52,6 +52,9 @@ func NewBuild(a *Args, o Options, stderr io.Writer) (*Build, error) {
 	if err := all.check(); err != nil {
 		return nil, err
 	}
+	if err := o.checkRace(all); err != nil {
+		return nil, err
+	}
 	if err := g.Check(); err != nil {
 		return nil, err
 	}

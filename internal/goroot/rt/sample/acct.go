@@ -24,13 +24,18 @@ type NewFrame struct {
 	Below uintptr // how far the slot is below its place
 }
 
-// Splice adds frames, innermost first, below base, the node of SF_old, and
-// an entry for each that may be patched; hi is the end of the stack. It returns the
-// node that has the callees of the innermost one. With all, each new frame's edge gets the weight of one
-// sample: the strategy increment-all-new-edges.
+// Splice adds frames, innermost first, below base, and an entry for each that may be patched; hi is the end of the
+// stack. It returns the node that has the callees of the innermost one. The base is what the entry of SF_old has, the
+// node of its caller, or 0 if there is no such frame. With all, each new edge gets the weight of one sample: the
+// strategy increment-all-new-edges. The outermost of the frames returns into SF_old, which it splices in again, since
+// that may call from elsewhere now; the edge that leads there is none of the new ones.
 func (t *Trace) Splice(s *Samples, base uint32, frames []NewFrame, hi uintptr, all bool) uint32 {
+	old := len(frames) - 1
+	if base == 0 {
+		old = -1
+	}
 	for i := len(frames) - 1; i >= 0; i-- {
-		if all {
+		if all && i != old {
 			n := s.Child(base, frames[i].Sym)
 			s.Add(n, layout.WeightCPU, 0, 1)
 			base = s.Home(n)

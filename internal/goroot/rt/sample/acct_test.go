@@ -198,6 +198,12 @@ func TestAcctFigure6(t *testing.T) {
 		t.Errorf("all new edges: a→b has %d, b→c %d: ratio %.1f, and the strategy is wrong in that it finds 1", ab,
 			bc, ratio)
 	}
+	every := newAcctMachine(1, true)
+	program(every)
+	e = every.edges()
+	if ab, bc := e[b]+e[retC-1], e[c]; ab != 300*10 || bc != 300*10*100 {
+		t.Errorf("all new edges, every call: a→b has %d, b→c %d, and each call makes one new edge", ab, bc)
+	}
 	if n := last.t.Len(); n != 0 {
 		t.Errorf("%d entries are left", n)
 	}
