@@ -146,17 +146,24 @@ func TestAnalyzeNames(t *testing.T) {
 func TestAnalyzeCover(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"go.mod": "module covered\n",
-		"main.go": "package main\n\nfunc main() {}\n"} {
+		"main.go":    "package main\n\nimport \"covered/lib\"\n\nfunc main() { lib.F() }\n",
+		"lib/lib.go": "package lib\n\nfunc F() { println() }\n"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o777); err != nil {
+			t.Fatal(err)
+		}
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
-	pkgs, err := packages.Load(&packages.Config{Dir: dir, Flags: []string{"-cover"}}, ".")
-	if err == nil {
-		_, err = Analyze(pkgs, Names{})
-	}
-	if err != nil {
-		t.Error(err)
+	for _, mode := range []string{"set", "atomic"} {
+		flags := []string{"-cover", "-covermode=" + mode}
+		pkgs, err := packages.Load(&packages.Config{Dir: dir, Flags: flags}, ".")
+		if err == nil {
+			_, err = Analyze(pkgs, Names{})
+		}
+		if err != nil {
+			t.Errorf("%s: %v", mode, err)
+		}
 	}
 }
 

@@ -49,7 +49,6 @@ type Package struct {
 	Info   *types.Info
 	Errors []error // of listing, reading, parsing and checking it
 
-	place   int           // in the list
 	checked chan struct{} // closed when it has types
 }
 
@@ -108,8 +107,8 @@ func Load(c *Config, patterns ...string) ([]*Package, error) {
 		return nil, err
 	}
 	l := &loader{token.NewFileSet(), make(map[string]*Package), make(chan struct{}, runtime.GOMAXPROCS(0))}
-	for i, p := range pkgs {
-		p.Fset, p.place, p.checked = l.fset, i, make(chan struct{})
+	for _, p := range pkgs {
+		p.Fset, p.checked = l.fset, make(chan struct{})
 		l.byPath[p.ImportPath] = p
 	}
 	var all sync.WaitGroup
@@ -163,7 +162,7 @@ func (l *loader) check(p *Package) {
 }
 
 // added returns what the files of p import that the go command does not know of: it has written to them itself, to
-// measure what tests cover. Only what stands before p in the list can be waited for.
+// measure what tests cover.
 func (l *loader) added(p *Package) (paths []string) {
 	for _, f := range p.Syntax {
 		for _, spec := range f.Imports {
@@ -171,7 +170,7 @@ func (l *loader) added(p *Package) (paths []string) {
 			if err != nil || p.ImportMap[path] != "" || slices.Contains(p.Imports, path) {
 				continue
 			}
-			if q := l.byPath[path]; q != nil && q.place < p.place {
+			if l.byPath[path] != nil {
 				paths = append(paths, path)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/base"
@@ -244,8 +245,8 @@ func (a *Args) check() error {
 
 // checkRace refuses what needs return addresses that the race detector reads itself.
 func (o *Options) checkRace(a *Args) error {
-	race, _ := a.Flag("race")
-	if (race == "true" || race == "1") && o.Chosen().Takes("weights") &&
+	value, _ := a.Flag("race")
+	if race, _ := strconv.ParseBool(value); race && o.Chosen().Takes("weights") &&
 		o.Acct.Weights != DefaultOptions.Acct.Weights {
 		return fmt.Errorf("-weights=%s: with -race it is not known which edges are new; build without -race",
 			o.Acct.Weights)

@@ -141,7 +141,7 @@ func TestCheckRace(t *testing.T) {
 		ok                    bool
 	}{
 		{"acct", "all-new-edges", "-race", false},
-		{"cct+acct", "all-new-edges", "-race=1", false},
+		{"cct+acct", "all-new-edges", "-race=T", false},
 		{"acct", "all-new-edges", "-race -race=false", true},
 		{"acct", "last-edge", "-race", true},
 		{"cct", "all-new-edges", "-race", true},

@@ -488,7 +488,7 @@ func amounts() []amount {
 func (l *Dir) amountColumns() error {
 	if l.Header.Flags&layout.HdrFlagLasting != 0 && l.Header.Ended == 0 {
 		l.Note("%s: waits that last, and goroutines that live, are counted when the program ends in an orderly way; "+
-			"it has not yet", profile.Wait.Name)
+			"it had not when this was read", profile.Wait.Name)
 	}
 	for _, a := range amounts() {
 		if uint32(l.Header.Flags)&a.flag == 0 {

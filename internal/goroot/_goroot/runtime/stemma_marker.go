@@ -85,7 +85,7 @@ func stemmaMark(gp *g, t *sample.Trace, th *stemmaThread, at stemmaPlace) (ref u
 	if at.how == stemmaEntered {
 		bp = at.bp
 	}
-	n := 0
+	n, old := 0, false // old: a frame has its sampled bit set
 	for ; ; n++ {
 		fr, ok := stemmaFrame{slot: bp + goarch.PtrSize, plain: true}, true
 		if bp != 0 && !stop.interrupted && *stemmaPlainAt(stop.pc) == stop.pc {
@@ -105,7 +105,7 @@ func stemmaMark(gp *g, t *sample.Trace, th *stemmaThread, at stemmaPlace) (ref u
 			break
 		}
 		if fr.raw == stemmaTrampPC {
-			ref = t.Top().Ref
+			ref, old = t.Top().Ref, true
 			break
 		}
 		if fr.raw == stemmaFPFuncs.goexit {
@@ -130,7 +130,7 @@ func stemmaMark(gp *g, t *sample.Trace, th *stemmaThread, at stemmaPlace) (ref u
 	if stemmaAcctGroups {
 		ref = t.SpliceGroups(s, ref, frames[:n], at.sym, gp.stack.hi)
 	} else {
-		ref = s.Child(t.Splice(s, ref, frames[:n], gp.stack.hi, stemmaAcct.on && stemmaAcct.all), at.sym)
+		ref = s.Child(t.Splice(s, ref, frames[:n], gp.stack.hi, stemmaAcct.on && stemmaAcct.all, old), at.sym)
 	}
 	stemmaMarkTop(gp, t, true)
 	return ref, true

@@ -49,6 +49,12 @@ type stemmaClockOf struct {
 // stemmaWaitsEnd says that the program ends: clocks stand, and nothing more is counted but by stemmaWaitEnd.
 var stemmaWaitsEnd atomic.Uint32
 
+// What stemmaWaitsEnd says.
+const (
+	stemmaCounting   = 1 + iota // stemmaWaitEnd counts
+	stemmaHasCounted            // it has
+)
+
 // begin notes that what follows changes the clock, unless clocks stand: then ok is false. What follows is not to be
 // seen before.
 //
@@ -430,7 +436,8 @@ func stemmaWhyName(why waitReason) string {
 // function begins, or in a function of the runtime that leaves no cell: that of its last call, if it has made one,
 // else its first one. The cell that gp left last may be that of a call that has returned. A function that has no frame
 // yet has not noted its node: it is what the call leads to that gp made last. In the few instructions after that what
-// lies there is another one's, or nothing. It runs on the system stack, while gp does not run.
+// lies there is another one's, or nothing. A function that is about to return has no frame either: then it is a cell of
+// its caller, if recursion has left none that leads there. It runs on the system stack, while gp does not run.
 func stemmaInterruptedCell(gp *g, cell uintptr) uintptr {
 	var u unwinder
 	u.initAt(gp.sched.pc, gp.sched.sp, gp.sched.lr, gp, unwindSilentErrors)
@@ -441,6 +448,9 @@ func stemmaInterruptedCell(gp *g, cell uintptr) uintptr {
 				node = stemmaFrameNode(gp, &u.frame)
 			} else {
 				node = stemma.tree.ByEntry(uint32(cell), uint64(fn.entry()))
+			}
+			if node == 0 {
+				continue // it has no node yet, or returns
 			}
 			if near := stemma.tree.CellNear(node, uint32(cell), uint64(fn.entry())); near != 0 {
 				cell = uintptr(near)
@@ -456,7 +466,14 @@ func stemmaInterruptedCell(gp *g, cell uintptr) uintptr {
 // for a tenth of a second in all. The sleep is for the processor, which may read the flag before others see that the
 // clock is busy.
 func stemmaWaitEnd() {
-	if !stemmaWaitOn || getg().m.p == 0 || !stemmaWaitsEnd.CompareAndSwap(0, 1) {
+	if !stemmaWaitOn || getg().m.p == 0 {
+		return
+	}
+	if !stemmaWaitsEnd.CompareAndSwap(0, stemmaCounting) {
+		// Another thread ends the program as well, and is counting.
+		for tries := 2000; stemmaWaitsEnd.Load() == stemmaCounting && tries > 0; tries-- {
+			usleep(100)
+		}
 		return
 	}
 	usleep(1000)
@@ -478,6 +495,7 @@ func stemmaWaitEnd() {
 		}
 	}
 	stemma.tree.Counted()
+	stemmaWaitsEnd.Store(stemmaHasCounted)
 	if stemmaLives.check != "" {
 		print("stemma: of ", stemmaLives.ended.Load(), " goroutines ", stemmaLives.differ.Load(),
 			" lived longer or shorter than what was counted\n")

@@ -26,16 +26,12 @@ type NewFrame struct {
 
 // Splice adds frames, innermost first, below base, and an entry for each that may be patched; hi is the end of the
 // stack. It returns the node that has the callees of the innermost one. The base is what the entry of SF_old has, the
-// node of its caller, or 0 if there is no such frame. With all, each new edge gets the weight of one sample: the
+// node of its caller; old says that there is such a frame. With all, each new edge gets the weight of one sample: the
 // strategy increment-all-new-edges. The outermost of the frames returns into SF_old, which it splices in again, since
 // that may call from elsewhere now; the edge that leads there is none of the new ones.
-func (t *Trace) Splice(s *Samples, base uint32, frames []NewFrame, hi uintptr, all bool) uint32 {
-	old := len(frames) - 1
-	if base == 0 {
-		old = -1
-	}
+func (t *Trace) Splice(s *Samples, base uint32, frames []NewFrame, hi uintptr, all, old bool) uint32 {
 	for i := len(frames) - 1; i >= 0; i-- {
-		if all && i != old {
+		if all && !(old && i == len(frames)-1) {
 			n := s.Child(base, frames[i].Sym)
 			s.Add(n, layout.WeightCPU, 0, 1)
 			base = s.Home(n)

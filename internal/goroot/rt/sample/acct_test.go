@@ -62,16 +62,16 @@ func (m *acctMachine) call(ret, fn uintptr, body func()) {
 // sample is what the runtime does at the entry of fn.
 func (m *acctMachine) sample(fn uintptr) {
 	var frames []NewFrame
-	base := uint32(0)
+	base, old := uint32(0), false
 	for i := len(m.stack) - 1; i >= 0; i-- {
 		if m.bits[i] {
-			base = m.t.Top().Ref
+			base, old = m.t.Top().Ref, true
 			break
 		}
 		m.bits[i] = true
 		frames = append(frames, NewFrame{Place: m.slot(i), PC: m.stack[i], Sym: m.stack[i] - 1})
 	}
-	node := m.s.Child(m.t.Splice(m.s, base, frames, acctHi, m.all), fn)
+	node := m.s.Child(m.t.Splice(m.s, base, frames, acctHi, m.all, old), fn)
 	m.s.Add(node, layout.WeightCPU, 0, 1)
 }
 

@@ -13,7 +13,7 @@ import (
 // Counts says in the header what is counted beside calls: flags of package layout.
 func (t *Tree) Counts(flags uint32) { t.rec.Header().Flags |= flags }
 
-// Counted takes back [layout.HdrFlagLasting]: all waits and goroutines are counted.
+// Counted takes back [layout.HdrFlagLasting]: what lasts has been counted.
 func (t *Tree) Counted() { t.rec.Header().Flags &^= layout.HdrFlagLasting }
 
 // EnterAlloc returns the node of the allocations with the given function ID that were

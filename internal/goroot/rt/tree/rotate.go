@@ -202,7 +202,7 @@ func (r *Rotator) header(h *layout.Header, end *End, size uint32) bool {
 	for _, kind := range layout.SegmentLosses {
 		h.Lost[kind] -= min(h.Lost[kind], r.lost[kind])
 	}
-	h.Flags &^= layout.HdrFlagInuse | layout.HdrFlagExisting
+	h.Flags &^= layout.HdrFlagInuse | layout.HdrFlagExisting | layout.HdrFlagLasting
 	h.Used, h.Size = uint64(size), uint64(size)
 	h.FuncsUsed, h.FuncsSize = end.Funcs, end.Funcs
 	h.Shards = 1
