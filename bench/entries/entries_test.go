@@ -39,3 +39,14 @@ func TestCounts(t *testing.T) {
 		t.Errorf("have %+v", k)
 	}
 }
+
+func TestIsInstance(t *testing.T) {
+	for name, want := range map[string]bool{
+		"lib.(*Cell[int]).Get": true, "lib.Twin[string]": true, "lib.(*Cell[go.shape.int]).Get": false,
+		"lib.Twin[go.shape.string].func1": false, "main.main": false,
+	} {
+		if isInstance(name) != want {
+			t.Errorf("%s: have %v", name, !want)
+		}
+	}
+}
