@@ -9,7 +9,6 @@ import (
 	"strings"
 	"unsafe"
 
-	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/record/livedir"
 	"github.com/stemma-go/stemma/internal/record/raw"
@@ -96,7 +95,7 @@ func ReadBinary(r io.ReaderAt) (*Binary, error) {
 		}
 	}
 	if b.Text == 0 {
-		return nil, errors.New("no symbol runtime.text; build the program with " + engine.Giving(engine.IDs))
+		return nil, errors.New("no symbol runtime.text, which each Go program has")
 	}
 	slices.SortFunc(b.Funcs, func(x, y Func) int { return int(int64(x.Data - y.Data)) })
 	return b, nil

@@ -39,12 +39,9 @@ func Column(p *profile.Profile, name string) (*profile.Column, error) {
 			return nil, fmt.Errorf("no %s in segments, since it does not add up; name the live directory, which has "+
 				"the whole run", name)
 		}
-		if why := uncounted(p, name); t.Name == name && why != "" {
-			return nil, fmt.Errorf("no %s in this profile (have %s); %s", name, strings.Join(have, ", "), why)
-		}
 		if t.Name == name {
-			return nil, fmt.Errorf("no %s in this profile (have %s); build with %s", name, strings.Join(have, ", "),
-				buildFor(name))
+			return nil, fmt.Errorf("no %s in this profile (have %s); %s", name, strings.Join(have, ", "),
+				remedy(p, name))
 		}
 		if !slices.Contains(names, t.Name) {
 			names = append(names, t.Name)
@@ -65,8 +62,9 @@ func isPart(p *profile.Profile) bool {
 	})
 }
 
-// uncounted returns what p notes of a metric that its program was built for, and has not counted yet.
-func uncounted(p *profile.Profile, name string) string {
+// remedy returns what p notes of a metric that its program was built for, and has not counted yet, or else how to build
+// one that counts it.
+func remedy(p *profile.Profile, name string) string {
 	asked := engine.MetricFor(name)
 	for _, proc := range p.Processes {
 		for _, note := range proc.Notes {
@@ -75,7 +73,7 @@ func uncounted(p *profile.Profile, name string) string {
 			}
 		}
 	}
-	return ""
+	return "build with " + buildFor(name)
 }
 
 // buildFor returns the flags of a build that gives a metric.

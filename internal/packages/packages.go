@@ -167,10 +167,7 @@ func (l *loader) added(p *Package) (paths []string) {
 	for _, f := range p.Syntax {
 		for _, spec := range f.Imports {
 			path, err := strconv.Unquote(spec.Path.Value)
-			if err != nil || p.ImportMap[path] != "" || slices.Contains(p.Imports, path) {
-				continue
-			}
-			if l.byPath[path] != nil {
+			if err == nil && p.ImportMap[path] == "" && !slices.Contains(p.Imports, path) {
 				paths = append(paths, path)
 			}
 		}

@@ -147,6 +147,10 @@ func (l *Dir) openTree() error {
 			return err
 		}
 	}
+	if l.Header.Flags&layout.HdrFlagLasting != 0 {
+		l.Note("%s: waits that last, and goroutines that live, are counted when the program ends in an orderly way; "+
+			"it had not when this was read", profile.Wait.Name)
+	}
 	if l.Header.Flags&layout.HdrFlagInuse != 0 {
 		if err := l.readInuse(); err != nil {
 			return err
@@ -486,10 +490,6 @@ func amounts() []amount {
 
 // amountColumns adds the columns of what the program counted.
 func (l *Dir) amountColumns() error {
-	if l.Header.Flags&layout.HdrFlagLasting != 0 && l.Header.Ended == 0 {
-		l.Note("%s: waits that last, and goroutines that live, are counted when the program ends in an orderly way; "+
-			"it had not when this was read", profile.Wait.Name)
-	}
 	for _, a := range amounts() {
 		if uint32(l.Header.Flags)&a.flag == 0 {
 			continue

@@ -120,6 +120,24 @@ func TestWaitsKilled(t *testing.T) {
 	}
 }
 
+// TestWaitsTwoExits reads what a program waited that two goroutines end at once: all of it is counted.
+func TestWaitsTwoExits(t *testing.T) {
+	exe := e2e.Build(t, "exits", "-metrics=calls,wait")
+	for range 20 {
+		r := e2e.Run(t, exe)
+		r.OK(t)
+		p := r.Read(t)
+		tree, err := cct.Of(p, profile.Wait.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, n := waits(tree, "main.wait", "wait(chan receive)")
+		if notes := p.Processes[0].Notes; len(notes) > 0 || n < 1000*10e6 {
+			t.Fatalf("goroutines waited for %d ns; notes %q", n, notes)
+		}
+	}
+}
+
 // ownWait returns how long goroutines waited for a reason in a function itself, or in what it called of the runtime:
 // with allocations, with which tests that do not have -full build this program, the runtime's functions have cells.
 func ownWait(tree *cct.Tree, function, reason string) (sum uint64) {
