@@ -23,6 +23,8 @@ const (
 	sysOpenat    = "257"
 	sysMkdirat   = "258"
 	sysFallocate = "285"
+
+	sysSetpriority = "141"
 )
 
 func here(*place) {}

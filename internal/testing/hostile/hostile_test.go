@@ -190,6 +190,35 @@ func TestHostile(t *testing.T) {
 	}
 }
 
+// TestPriority ends segments where a filter ends whoever asks for another priority, as units of systemd may have one,
+// and where it is refused.
+func TestPriority(t *testing.T) {
+	e2e.NeedMore(t)
+	e2e.NeedBuilds(t)
+	for _, c := range []struct {
+		name  string
+		step  step
+		env   string
+		ended bool
+	}{
+		{"unit", "forbid " + sysSetpriority, "INVOCATION_ID=0a", false},
+		{"filter works", "forbid " + sysSetpriority, "INVOCATION_ID=", true},
+		{"refused", "refuse " + sysSetpriority, "INVOCATION_ID=", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newPlace(t)
+			p.steps, p.env = []step{c.step}, []string{"STEMMA_ROTATE=1h", c.env}
+			o := p.run(build(t, "cct"), "work")
+			switch {
+			case c.ended && o.code != -1:
+				t.Errorf("exit code %d, want a signal", o.code)
+			case !c.ended && (o.code != 3 || o.stderr != "" || len(o.records) != 2):
+				t.Errorf("exit code %d, %q; %d records, want the run's and a segment", o.code, o.stderr, len(o.records))
+			}
+		})
+	}
+}
+
 // run runs the program in the place, built with an engine, or without stemma if that is "". One that hangs, as the
 // plain program does as well, is tried again.
 func (c *hard) run(t *testing.T, engine string, plain *place) (p *place, o outcome) {

@@ -26,7 +26,8 @@ type step = string
 // steps are the kinds of steps, by their first words.
 var steps = map[string]func(words []string) error{
 	"limit":    limit,
-	"refuse":   refuse,
+	"refuse":   func(w []string) error { return filter(w, 0x00050000|uint32(syscall.EPERM)) },
+	"forbid":   func(w []string) error { return filter(w, 0x80000000) }, // whoever makes the call is killed
 	"hide":     func(w []string) error { return syscall.Mount("tmpfs", w[0], "tmpfs", syscall.MS_RDONLY, "") },
 	"readonly": readonly,
 	"cgroup":   cgroup,
@@ -96,15 +97,15 @@ func readonly([]string) error {
 	return syscall.Mount("", "/", "", syscall.MS_BIND|syscall.MS_REMOUNT|syscall.MS_RDONLY, "")
 }
 
-// refuse N... makes the kernel refuse system calls with EPERM.
-func refuse(w []string) error {
-	const load, equal, ret, allow, fail = 0x20, 0x15, 0x06, 0x7fff0000, 0x00050000
+// filter makes the kernel answer system calls, by their numbers, in a way of its own.
+func filter(w []string, answer uint32) error {
+	const load, equal, ret, allow = 0x20, 0x15, 0x06, 0x7fff0000
 	prog := []syscall.SockFilter{{Code: load}}
 	for i, nr := range w {
 		prog = append(prog, syscall.SockFilter{Code: equal, K: uint32(number(nr)), Jt: uint8(len(w) - i)})
 	}
 	prog = append(prog, syscall.SockFilter{Code: ret, K: allow},
-		syscall.SockFilter{Code: ret, K: fail | uint32(syscall.EPERM)})
+		syscall.SockFilter{Code: ret, K: answer})
 	const setNoNewPrivs, setSeccomp, modeFilter = 38, 22, 2
 	if _, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, setNoNewPrivs, 1, 0, 0, 0, 0); errno != 0 {
 		return errno

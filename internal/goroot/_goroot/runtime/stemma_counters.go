@@ -34,8 +34,8 @@ func stemmaCounters(low uintptr, sum []uint64) (end uintptr) {
 }
 
 // stemmaAllShards returns the addresses of all shards, also of Ps that GOMAXPROCS has taken away. It may be called by a
-// goroutine without the lock: shards are added while the world is stopped, before they are counted, and stay.
-func stemmaAllShards() []uintptr { return stemmaShards.counting[:stemmaShards.counters] }
+// goroutine without the lock, and by a thread without a P: shards are counted when they can be used, and stay.
+func stemmaAllShards() []uintptr { return stemmaShards.counting[:stemmaShards.counters.Load()] }
 
 // stemmaDirectory returns the live directory, "" if nothing is recorded.
 //

@@ -43,7 +43,7 @@ var stemmaShards struct {
 	have uintptr // bytes of each that can be used
 
 	counting [1 << 10]uintptr // the shards alone
-	counters int
+	counters atomic.Uint32    // how many: none is taken away
 }
 
 // stemmaFirstStep is how much a new file has: more than stemmaInit writes to it. Where the disk
@@ -518,6 +518,7 @@ func stemmaLast() {
 	if stemmaRotate.on {
 		stemmaRotate.hurry.Store(true)
 		lock(&stemmaRotate.lock)
+		stemmaRotate.ending = true
 		stemmaRotateNow()
 	}
 }

@@ -33,6 +33,7 @@ const (
 	sysExecve           = 59
 	sysPersonality      = 135
 	sysPrctl            = 157
+	sysSetpriority      = 141
 	sysPoll             = 7
 	linuxMmap           = 9
 

@@ -34,6 +34,7 @@ const (
 	sysExecve           = 221
 	sysPersonality      = 92
 	sysPrctl            = 167
+	sysSetpriority      = 140
 	sysPpoll            = 73
 	linuxMmap           = 222
 

@@ -171,8 +171,8 @@ func stemmaNewShard(pp *p) uintptr {
 		stemmaFirstShard(lo)
 	}
 	if lo != 0 && stemmaAddShard(lo) {
-		s.counting[s.counters] = lo
-		s.counters++
+		s.counting[s.counters.Load()] = lo
+		s.counters.Add(1)
 		return lo
 	}
 	if s.n == 0 {

@@ -2,8 +2,8 @@
 // what is done; here is who does it, and the files.
 //
 // It is done by a thread without a P, like sysmon: it may not allocate, have write barriers or wait for goroutines, and
-// it runs on its g0. It reads counters while others count, so nobody stops and nobody waits, but for who makes a new
-// node while it looks how many there are, and for a CPU (Rest).
+// it runs on its g0. It reads counters while others count, so nobody stops and nobody waits. It takes no lock that who
+// counts needs, since it may be kept from a CPU for long (stemmaGiveWay).
 
 package runtime
 
@@ -20,7 +20,7 @@ import (
 var stemmaRotate struct {
 	tree.Rotator
 	on    bool
-	lock  mutex // held while a segment is written, before stemma.lock
+	lock  mutex // held while a segment is written, before stemma.lock; who ends the program takes it
 	note  note  // nobody wakes it: the thread sleeps there
 	due   int64 // nanotime at which a segment ends
 	grown uint64
@@ -29,7 +29,8 @@ var stemmaRotate struct {
 	text  stemmaLineText
 
 	rested int64       // nanotime at which the thread last slept
-	hurry  atomic.Bool // the program ends, and waits for lock
+	hurry  atomic.Bool // the program ends, and waits for lock: the thread leaves all as it is
+	ending bool        // who ends the program has the lock
 }
 
 // stemmaRotateInit makes ready what rotation needs, if it is asked for. It runs in schedinit, when the tree is there.
@@ -122,6 +123,7 @@ func stemmaRotating() {
 	sched.nmsys++
 	checkdead()
 	unlock(&sched.lock)
+	stemmaGiveWay()
 	const look = 250e6 // nanoseconds: how often the size is asked for
 	r := &stemmaRotate
 	for {
@@ -136,7 +138,7 @@ func stemmaRotating() {
 		if nanotime() < r.due && (r.Bytes == 0 || stemmaRecordSize() < r.grown+r.Bytes) {
 			continue
 		}
-		if r.hurry.Load() { // who waits for the lock ends the last segment
+		if r.hurry.Load() { // who ends the program ends the last segment
 			r.due = nanotime() + r.Every
 			r.grown = stemmaRecordSize()
 			continue
@@ -144,6 +146,18 @@ func stemmaRotating() {
 		lock(&r.lock)
 		stemmaRotateNow()
 		unlock(&r.lock)
+	}
+}
+
+// stemmaGiveWay makes all other threads go before this one where CPUs are taken: it has about 1.5 % then of what one of
+// them has. Else the kernel would run it in turn with a goroutine's thread, and may choose another goroutine's CPU for
+// that one, where each waits for the other for milliseconds. Filters of system calls that systemd knows end who asks.
+//
+//go:nowritebarrierrec
+func stemmaGiveWay() {
+	const getSeccomp, lowest = 21, 19
+	if stemmaCall(sysPrctl, getSeccomp, 0, 0) == 0 || stemmaEnv("INVOCATION_ID") == "" {
+		stemmaCall(sysSetpriority, 0, 0, lowest)
 	}
 }
 
@@ -163,11 +177,10 @@ func stemmaRotateNow() {
 	now := nanotime()
 	r.rested = now
 	r.due, r.grown = now+r.Every, stemmaRecordSize()
-	end := tree.End{Wall: stemmaWall(), Now: now}
-	lock(&stemma.lock)
-	end.Used, end.Funcs = stemma.tree.Used(), stemma.record.UsedFuncs()
-	end.Shards = stemmaAllShards()
-	unlock(&stemma.lock)
+	h := stemma.record.Header()
+	// In this order: functions come before the nodes that are of them, and shards are as long as the tree.
+	end := tree.End{Wall: stemmaWall(), Now: now, Used: memory.Load64(&h.Used)}
+	end.Funcs, end.Shards = memory.Load64(&h.FuncsUsed), stemmaAllShards()
 	errno := uintptr(0)
 	for _, p := range r.Earlier {
 		if errno = r.files.grow(stemmaFileAt(uintptr(p)), uintptr(end.Used)); errno != 0 {
@@ -175,12 +188,14 @@ func stemmaRotateNow() {
 		}
 	}
 	r.files = stemmaSegmentFiles{dir: -1, fd: -1}
-	if errno != 0 {
-		stemma.record.Header().Failed++
-	} else {
+	switch errno {
+	case 0:
 		errno = r.Rotate(&r.files, &end)
+	case tree.Left:
+	default:
+		h.Failed++
 	}
-	if errno != 0 && !r.said {
+	if errno != 0 && errno != tree.Left && !r.said {
 		r.said = true
 		stemmaSegmentFailed(errno)
 	}
@@ -255,23 +270,29 @@ func (f *stemmaSegmentFiles) grow(file *stemmaFile, want uintptr) (errno uintptr
 		if errno != 0 || file.have.Load() == have {
 			return max(errno, 1)
 		}
-		f.Rest()
+		if !f.Rest() {
+			return tree.Left
+		}
 	}
 	return 0
 }
 
-// Rest implements tree.SegmentFiles. Where all CPUs are busy, the thread takes one from a goroutine. So it sleeps after
-// each 200 µs of work, for about as long. When the program ends it does not, since the end waits for it.
+// Rest implements tree.SegmentFiles. The kernel may look only each few milliseconds who else wants a CPU. So the thread
+// sleeps after each 200 µs of work, for about as long. When the program ends, the thread does not go on: who ends it
+// does, and does not sleep.
 //
 //go:nowritebarrierrec
-func (f *stemmaSegmentFiles) Rest() {
+func (f *stemmaSegmentFiles) Rest() bool {
 	const work, rest = 200e3, 200 // nanoseconds, microseconds
 	r := &stemmaRotate
-	if nanotime()-r.rested < work || r.hurry.Load() {
-		return
+	switch {
+	case r.ending:
+		return true
+	case nanotime()-r.rested >= work && !r.hurry.Load():
+		usleep(rest)
+		r.rested = nanotime()
 	}
-	usleep(rest)
-	r.rested = nanotime()
+	return !r.hurry.Load()
 }
 
 // Memory implements tree.SegmentFiles.
@@ -394,12 +415,17 @@ func (f *stemmaSegmentFiles) Done(complete bool) {
 			f.Remove(f.segment)
 		}
 	}
-	for f.size > 0 {
-		part := min(f.size, 1<<20)
-		munmap(unsafe.Pointer(f.mem), part)
-		f.mem, f.size = f.mem+part, f.size-part
-		f.Rest()
+	if f.size == 0 {
+		return
 	}
+	// What has no pages is unmapped at once. Who gives back pages meanwhile lets others have theirs.
+	for at := uintptr(0); at < f.size; at += 1 << 20 {
+		madvise(unsafe.Pointer(f.mem+at), min(f.size-at, 1<<20), _MADV_DONTNEED)
+		if !f.Rest() {
+			return
+		}
+	}
+	munmap(unsafe.Pointer(f.mem), f.size)
 }
 
 // Remove implements tree.SegmentFiles. First goes the file that makes a directory a segment.
@@ -466,7 +492,9 @@ func (f *stemmaSegmentFiles) cut(fd int32) {
 		fcntl(fd, setSignal, _SIGURG) // says that the lease breaks; Go programs get it at any time
 		_, errno := fcntl(fd, setLease, writeLease)
 		for size := (first.size - 1) &^ (piece - 1); errno == 0 && size > 0; size -= piece {
-			f.Rest()
+			if !f.Rest() {
+				return // the kernel gives it back when the program has ended
+			}
 			if now.read(fd) != 0 || now.dev != first.dev || now.ino != first.ino {
 				return
 			}

@@ -325,7 +325,7 @@ func (w *Writer) End() bool {
 	w.off = (w.off + 7) &^ 7
 	memory.StoreRel32(&(*layout.FuncRecord)(w.r.funcs.At(w.begin)).Length, uint32(w.off))
 	w.r.funcsUsed = w.begin + w.off
-	w.r.Header().FuncsUsed = w.r.funcsUsed
+	memory.StoreRel64(&w.r.Header().FuncsUsed, w.r.funcsUsed)
 	return true
 }
 

@@ -27,8 +27,9 @@ type SegmentFiles interface {
 	Commit() uintptr
 	// Remove removes a segment, and reports whether it was complete. After an error something of it is left.
 	Remove(segment uint64) (was bool, errno uintptr)
-	// Rest is called after each piece of the work, and may sleep: ending a segment keeps no CPU for long.
-	Rest()
+	// Rest is called after each piece of the work, and may sleep: ending a segment keeps no CPU for long. It reports
+	// whether to go on. Else the program ends, and who ends it takes over: what is half done is left.
+	Rest() bool
 	// Done gives back the memory and, of a segment that is not complete, the files.
 	Done(complete bool)
 }
@@ -79,6 +80,7 @@ type End struct {
 const (
 	NoMemory   = 12
 	LostHeader = 5 // the page of the header was lost
+	Left       = 4 // the program ends: see SegmentFiles.Rest
 )
 
 // Begin makes the first segment begin, when the record does.
@@ -90,12 +92,38 @@ func (r *Rotator) Begin(wall uint64) {
 
 // Rotate ends a segment, and begins the next one. After an error the segment goes on.
 func (r *Rotator) Rotate(files SegmentFiles, end *End) (errno uintptr) {
+	errno = LostHeader
+	if end.Used > RootNode {
+		errno = r.segmentOf(files, end)
+	}
+	h := r.Record.Header()
+	switch errno {
+	case 0:
+	case Left:
+		return errno
+	default:
+		h.Failed++
+		return errno
+	}
+	*r.end(r.segment) = end.Now
+	r.segment++
+	r.began, r.lost = end.Wall, r.losing
+	h.Began = end.Wall
+	memory.StoreRel64(&h.Segment, r.segment)
+	r.drop(files, end.Now)
+	return 0
+}
+
+// segmentOf makes the files of the segment that ends.
+func (r *Rotator) segmentOf(files SegmentFiles, end *End) (errno uintptr) {
 	before, after := r.Earlier[(r.segment-1)%2], r.Earlier[r.segment%2]
 	sums := (*layout.EarlierHeader)(after)
 	memory.StoreFirst64(&sums.Segment, 0)
 	for from := uint64(layout.HeaderSize); from < end.Used; from += piece {
 		addShards(after, end.Shards, uintptr(from), uintptr(min(from+piece, end.Used)))
-		files.Rest()
+		if !files.Rest() {
+			return Left
+		}
 	}
 	sums.Ended = end.Wall
 	r.losing = r.Record.Header().Lost
@@ -107,18 +135,7 @@ func (r *Rotator) Rotate(files SegmentFiles, end *End) (errno uintptr) {
 			&Segment{Tree: r.Tree, Before: before, After: after, Used: end.Used, Places: places, Files: files})
 	}
 	files.Done(errno == 0)
-	h := r.Record.Header()
-	if errno != 0 {
-		h.Failed++
-		return errno
-	}
-	*r.end(r.segment) = end.Now
-	r.segment++
-	r.began, r.lost = end.Wall, r.losing
-	h.Began = end.Wall
-	memory.StoreRel64(&h.Segment, r.segment)
-	r.drop(files, end.Now)
-	return 0
+	return errno
 }
 
 func (r *Rotator) end(segment uint64) *int64 {
@@ -132,7 +149,7 @@ func (r *Rotator) drop(files SegmentFiles, now int64) {
 			r.stuck[i] = 0
 		}
 	}
-	for ; r.oldest < r.segment; r.oldest++ {
+	for ; r.oldest < r.segment && files.Rest(); r.oldest++ {
 		if r.segment-r.oldest <= r.Keep && (r.Age == 0 || now-*r.end(r.oldest) <= r.Age) {
 			return
 		}
@@ -151,7 +168,6 @@ func (r *Rotator) drop(files SegmentFiles, now int64) {
 // remove removes a segment, and reports whether nothing of it is left.
 func (r *Rotator) remove(files SegmentFiles, segment uint64) bool {
 	was, errno := files.Remove(segment)
-	files.Rest()
 	if was {
 		r.Record.Header().Dropped++
 	}
@@ -160,7 +176,10 @@ func (r *Rotator) remove(files SegmentFiles, segment uint64) bool {
 
 // write writes a segment.
 func (r *Rotator) write(files SegmentFiles, end *End, s *Segment) (errno uintptr) {
-	size := s.Plan()
+	size, ok := s.Plan()
+	if !ok {
+		return Left
+	}
 	if errno = files.Create(r.segment); errno != 0 {
 		return errno
 	}
@@ -170,7 +189,9 @@ func (r *Rotator) write(files SegmentFiles, end *End, s *Segment) (errno uintptr
 		if errno = files.Write(SegmentFuncs, funcs, min(end.Funcs-from, most)); errno != 0 {
 			return errno
 		}
-		files.Rest()
+		if !files.Rest() {
+			return Left
+		}
 	}
 	buf := unsafe.Slice((*byte)(r.Buffer), SinkSize)
 	for _, file := range [...]SegmentFile{SegmentShard, SegmentTree} {
@@ -178,7 +199,7 @@ func (r *Rotator) write(files SegmentFiles, end *End, s *Segment) (errno uintptr
 		if file == SegmentTree && !r.header((*layout.Header)(r.Buffer), end, size) {
 			return LostHeader
 		}
-		for from, n := uint32(0), layout.HeaderSize; ; files.Rest() {
+		for from, n := uint32(0), layout.HeaderSize; ; {
 			if n > 0 {
 				errno = files.Write(file, r.Buffer, uint64(n))
 			}
@@ -187,6 +208,9 @@ func (r *Rotator) write(files SegmentFiles, end *End, s *Segment) (errno uintptr
 			}
 			if from >= uint32(end.Used) {
 				break
+			}
+			if !files.Rest() {
+				return Left
 			}
 			from, n = s.Fill(from, buf, file == SegmentShard)
 		}

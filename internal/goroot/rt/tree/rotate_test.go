@@ -26,6 +26,7 @@ type disk struct {
 	snapshot func()
 	held     map[uint64]bool // segments that cannot be removed
 	rests    int
+	leaveAt  int    // the rest at which the program ends, 0 for none
 	longest  uint64 // Write
 }
 
@@ -90,12 +91,16 @@ func (d *disk) Remove(n uint64) (bool, uintptr) {
 	return was, 0
 }
 
-func (d *disk) Rest() { d.rests++ }
+func (d *disk) Rest() bool {
+	d.rests++
+	return d.rests != d.leaveAt
+}
 
 func (d *disk) Done(complete bool) {
-	if !complete {
+	if !complete && d.making != 0 {
 		d.Remove(d.making)
 	}
+	d.making = 0
 	d.op()
 }
 
@@ -466,7 +471,7 @@ func TestUnfinishedFiles(t *testing.T) {
 // files. Each of them is to rest after each piece, and no file may be written in one.
 func TestRests(t *testing.T) {
 	x := newRotated(t, "1h")
-	for _, n := range x.manyNodes() {
+	for _, n := range x.manyNodes(320) {
 		x.shards[0][n/8]++
 	}
 	for x.r.Record.UsedFuncs() < 3<<18 {
@@ -494,9 +499,47 @@ func TestRests(t *testing.T) {
 	}
 }
 
-// manyNodes makes about 100,000 contexts.
-func (x *rotated) manyNodes() (nodes []uint32) {
-	for range 320 {
+// TestLeft ends a program while its thread rests, after each piece of its work. Nothing has failed, and who ends the
+// program ends the segment, if it had not ended yet, and drops what is too much.
+func TestLeft(t *testing.T) {
+	for _, keep := range []int{1000, 2} {
+		x := newRotated(t, fmt.Sprint("1h,", keep))
+		nodes := x.manyNodes(70)
+		steps := 0
+		for left := true; left; steps++ {
+			before := x.r.segment
+			for i, n := range nodes {
+				x.shards[steps%2][n/8]++
+				x.known[x.metas[i%len(x.metas)].name]++
+			}
+			x.disk.rests, x.disk.leaveAt = 0, steps+1
+			errno := x.rotate()
+			if left = x.disk.rests > steps; x.disk.rests > steps+1 {
+				t.Fatalf("left at rest %d, it went on to %d", steps+1, x.disk.rests)
+			}
+			x.disk.leaveAt = 0
+			if ended := x.r.segment > before; ended == (errno == Left) || !left && !ended {
+				t.Fatalf("left at rest %d: error %d, segment ended: %v", steps+1, errno, ended)
+			}
+			x.leave().check(t, keep > 2)
+			if errno := x.rotate(); errno != 0 {
+				t.Fatalf("who ends the program has error %d", errno)
+			}
+			l := x.leave()
+			l.check(t, keep > 2)
+			if failed := x.r.Record.Header().Failed; failed != 0 || keep == 2 && steps > 0 && len(l.segments) != 2 {
+				t.Fatalf("%d rotations failed, %d segments are kept", failed, len(l.segments))
+			}
+		}
+		if steps < 30 {
+			t.Errorf("%d rests", steps)
+		}
+	}
+}
+
+// manyNodes makes the contexts in which each of some functions calls each.
+func (x *rotated) manyNodes(functions int) (nodes []uint32) {
+	for range functions {
 		x.function(2)
 	}
 	for _, f := range x.metas {
@@ -513,7 +556,7 @@ func (x *rotated) manyNodes() (nodes []uint32) {
 // BenchmarkRotate ends a segment of a tree with about 100,000 contexts, all of which have counted.
 func BenchmarkRotate(b *testing.B) {
 	x := newRotated(b, "1h")
-	nodes := x.manyNodes()
+	nodes := x.manyNodes(320)
 	for b.Loop() {
 		for _, n := range nodes {
 			x.shards[0][n/8]++

@@ -51,14 +51,17 @@ func PlacesSize(used uint64) uint64 { return used / 2 }
 // wanted marks a node that has no new offset yet.
 const wanted = 1
 
-// Plan says which nodes the segment has, and where. It returns the bytes of the segment's tree.
-func (s *Segment) Plan() (size uint32) {
+// Plan says which nodes the segment has, and where. It returns the bytes of the segment's tree. ok is false if the
+// program ends meanwhile: see SegmentFiles.Rest.
+func (s *Segment) Plan() (size uint32, ok bool) {
 	*s.place(RootNode) = wanted
 	end := uint32(s.Used)
 	rested := end
 	for end > RootNode { // from the end, since parents lie before their children
 		if rested-end >= piece {
-			s.Files.Rest()
+			if !s.Files.Rest() {
+				return 0, false
+			}
 			rested = end
 		}
 		off := s.Tree.Owner(end - 8)
@@ -74,7 +77,9 @@ func (s *Segment) Plan() (size uint32) {
 	rested = RootNode
 	for off := uint32(RootNode); off < uint32(s.Used); {
 		if off-rested >= piece {
-			s.Files.Rest()
+			if !s.Files.Rest() {
+				return 0, false
+			}
 			rested = off
 		}
 		next := s.next(off)
@@ -87,7 +92,7 @@ func (s *Segment) Plan() (size uint32) {
 		}
 		off = next
 	}
-	return s.size
+	return s.size, true
 }
 
 // place returns the new offset of the node at an offset, 0 if the segment has it not.
