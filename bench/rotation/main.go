@@ -26,6 +26,7 @@ type options struct {
 	length time.Duration // of a run
 	every  time.Duration // of segments
 	known  int           // paths that are called before the measurement begins
+	pause  time.Duration // between two new paths
 	month  time.Duration
 	sample time.Duration
 }
@@ -36,6 +37,7 @@ func main() {
 	flag.DurationVar(&o.length, "for", 5*time.Second, "how long a run is")
 	flag.DurationVar(&o.every, "every", 100*time.Millisecond, "end a segment after this `TIME`")
 	flag.IntVar(&o.known, "known", 20_000, "`paths` that are on record before a run is measured")
+	flag.DurationVar(&o.pause, "pause", 50*time.Microsecond, "wait for `TIME` before each new path, for a smaller tree")
 	flag.DurationVar(&o.month, "month", 0, "instead, watch a program that makes ever new contexts for `TIME`")
 	flag.DurationVar(&o.sample, "sample", 20*time.Second, "look at that program after each `TIME`")
 	flag.Parse()
@@ -108,7 +110,7 @@ func build(l *lab.Lab, exe, pkg string, flags ...string) error {
 func (s *setting) measure(l *lab.Lab, exe string, o *options) error {
 	out := filepath.Join(l.Work, "out")
 	defer os.RemoveAll(out)
-	cmd := exec.Command(exe, o.length.String(), fmt.Sprint(o.known))
+	cmd := exec.Command(exe, o.length.String(), fmt.Sprint(o.known), o.pause.String())
 	cmd.Env, cmd.Stderr = append(os.Environ(), "STEMMA_OUT="+out, "STEMMA_ROTATE="+s.rotate), os.Stderr
 	text, err := cmd.Output()
 	if err != nil {

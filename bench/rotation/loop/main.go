@@ -129,12 +129,16 @@ func main() {
 	if err != nil {
 		panic(err)
 	}
+	pause, err := time.ParseDuration(os.Args[3])
+	if err != nil {
+		panic(err)
+	}
 	for path := range known {
 		step(uint32(path), depth)
 	}
 	threads := []*thread{
 		{name: "known", all: touched(int(length / 200)), next: func(n uint32) uint32 { return n % uint32(known) }},
-		{name: "new", all: touched(int(length / (20 * time.Microsecond))), pause: 50 * time.Microsecond,
+		{name: "new", all: touched(int(length / (20 * time.Microsecond))), pause: pause,
 			next: func(n uint32) uint32 { return uint32(known) + n }},
 	}
 	runtime.GC()

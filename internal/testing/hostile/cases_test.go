@@ -24,7 +24,8 @@ const (
 	sysMkdirat   = "258"
 	sysFallocate = "285"
 
-	sysSetpriority = "141"
+	sysSetpriority  = "141"
+	sysSchedSetattr = "314"
 )
 
 func here(*place) {}

@@ -201,9 +201,9 @@ func TestPriority(t *testing.T) {
 		env   string
 		ended bool
 	}{
-		{"unit", "forbid " + sysSetpriority, "INVOCATION_ID=0a", false},
-		{"filter works", "forbid " + sysSetpriority, "INVOCATION_ID=", true},
-		{"refused", "refuse " + sysSetpriority, "INVOCATION_ID=", false},
+		{"unit", "forbid " + sysSetpriority + " " + sysSchedSetattr, "INVOCATION_ID=0a", false},
+		{"filter works", "forbid " + sysSetpriority + " " + sysSchedSetattr, "INVOCATION_ID=", true},
+		{"refused", "refuse " + sysSetpriority + " " + sysSchedSetattr, "INVOCATION_ID=", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPlace(t)

@@ -34,6 +34,7 @@ const (
 	sysPersonality      = 135
 	sysPrctl            = 157
 	sysSetpriority      = 141
+	sysSchedSetattr     = 314
 	sysPoll             = 7
 	linuxMmap           = 9
 

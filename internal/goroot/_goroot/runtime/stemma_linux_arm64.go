@@ -35,6 +35,7 @@ const (
 	sysPersonality      = 92
 	sysPrctl            = 167
 	sysSetpriority      = 140
+	sysSchedSetattr     = 274
 	sysPpoll            = 73
 	linuxMmap           = 222
 

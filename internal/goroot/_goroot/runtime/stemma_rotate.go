@@ -150,13 +150,24 @@ func stemmaRotating() {
 }
 
 // stemmaGiveWay makes all other threads go before this one where CPUs are taken: it has about 1.5 % then of what one of
-// them has. Else the kernel would run it in turn with a goroutine's thread, and may choose another goroutine's CPU for
-// that one, where each waits for the other for milliseconds. Filters of system calls that systemd knows end who asks.
+// them has, a little at a time, which Linux 6.12 and later divide it by. Else the kernel would run it in turn with a
+// goroutine's thread, and may choose another goroutine's CPU for that one, where each waits for the other for
+// milliseconds. Filters of system calls that systemd knows end who asks.
 //
 //go:nowritebarrierrec
 func stemmaGiveWay() {
-	const getSeccomp, lowest = 21, 19
-	if stemmaCall(sysPrctl, getSeccomp, 0, 0) == 0 || stemmaEnv("INVOCATION_ID") == "" {
+	const getSeccomp, lowest, least = 21, 19, 100e3 // nanoseconds
+	if stemmaCall(sysPrctl, getSeccomp, 0, 0) != 0 && stemmaEnv("INVOCATION_ID") != "" {
+		return
+	}
+	attr := struct {
+		size, policy              uint32
+		flags                     uint64
+		nice                      int32
+		priority                  uint32
+		runtime, deadline, period uint64
+	}{size: 48, nice: lowest, runtime: least}
+	if stemmaCall(sysSchedSetattr, 0, uintptr(unsafe.Pointer(&attr)), 0) != 0 {
 		stemmaCall(sysSetpriority, 0, 0, lowest)
 	}
 }
@@ -278,12 +289,12 @@ func (f *stemmaSegmentFiles) grow(file *stemmaFile, want uintptr) (errno uintptr
 }
 
 // Rest implements tree.SegmentFiles. The kernel may look only each few milliseconds who else wants a CPU. So the thread
-// sleeps after each 200 µs of work, for about as long. When the program ends, the thread does not go on: who ends it
-// does, and does not sleep.
+// sleeps after each 200 µs of work, for so long that the kernel takes the CPU for an idle one and moves a thread there
+// that waits on another one. When the program ends, the thread does not go on: who ends it does, and does not sleep.
 //
 //go:nowritebarrierrec
 func (f *stemmaSegmentFiles) Rest() bool {
-	const work, rest = 200e3, 200 // nanoseconds, microseconds
+	const work, rest = 200e3, 5000 // nanoseconds, microseconds
 	r := &stemmaRotate
 	switch {
 	case r.ending:

@@ -38,7 +38,7 @@ func main() {
 		io.Copy(io.Discard, os.Stdin)
 		end.Store(true)
 	}()
-	const most = 400_000 // a tree of ten million nodes has no room for more; then they count again
+	const most = 20_000 // paths, and about 300,000 contexts: then they count again
 	for n := uint32(0); !end.Load(); n++ {
 		step(n%most*2654435761, depth)
 	}
