@@ -511,16 +511,12 @@ func stemmaExit() {
 	})
 }
 
-// stemmaLast counts what is counted when the program ends. It runs on the system stack, and keeps the lock of rotation.
-func stemmaLast() {
+// stemmaLast counts what is counted when the program ends. It runs on the system stack. It reports whether nobody else
+// writes segments, and keeps that so.
+func stemmaLast() bool {
 	stemmaWaitEnd()
 	stemmaExistingEnd()
-	if stemmaRotate.on {
-		stemmaRotate.hurry.Store(true)
-		lock(&stemmaRotate.lock)
-		stemmaRotate.ending = true
-		stemmaRotateNow()
-	}
+	return stemmaRotate.on && stemmaRotateLast()
 }
 
 // stemmaEndInC is stemmaExit where C ends the program, or may: the race detector, or who has found that C leaks memory.
@@ -536,9 +532,8 @@ func stemmaEndInC(returned bool) {
 		if stemma.dirlen == 0 || stemmaForked() {
 			return
 		}
-		stemmaLast()
-		if stemmaRotate.on {
-			unlock(&stemmaRotate.lock)
+		if stemmaLast() {
+			stemmaRotate.busy.Store(0)
 		}
 	})
 }

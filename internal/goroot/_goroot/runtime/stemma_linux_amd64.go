@@ -35,6 +35,7 @@ const (
 	sysPrctl            = 157
 	sysSetpriority      = 141
 	sysSchedSetattr     = 314
+	sysSchedGetattr     = 315
 	sysPoll             = 7
 	linuxMmap           = 9
 

@@ -36,6 +36,7 @@ const (
 	sysPrctl            = 167
 	sysSetpriority      = 140
 	sysSchedSetattr     = 274
+	sysSchedGetattr     = 275
 	sysPpoll            = 73
 	linuxMmap           = 222
 

@@ -2,8 +2,8 @@
 // what is done; here is who does it, and the files.
 //
 // It is done by a thread without a P, like sysmon: it may not allocate, have write barriers or wait for goroutines, and
-// it runs on its g0. It reads counters while others count, so nobody stops and nobody waits. It takes no lock that who
-// counts needs, since it may be kept from a CPU for long (stemmaGiveWay).
+// it runs on its g0. It reads counters while others count, so nobody stops and nobody waits. It takes no lock of the
+// runtime or of stemma that others need, since it may be kept from a CPU for long (stemmaGiveWay).
 
 package runtime
 
@@ -20,23 +20,22 @@ import (
 var stemmaRotate struct {
 	tree.Rotator
 	on    bool
-	lock  mutex // held while a segment is written, before stemma.lock; who ends the program takes it
-	note  note  // nobody wakes it: the thread sleeps there
-	due   int64 // nanotime at which a segment ends
+	busy  atomic.Uint32 // 1 while a segment is written; who ends the program keeps it
+	note  note          // nobody wakes it: the thread sleeps there
+	due   int64         // nanotime at which a segment ends
 	grown uint64
 	files stemmaSegmentFiles
 	said  bool
 	text  stemmaLineText
 
 	rested int64       // nanotime at which the thread last slept
-	hurry  atomic.Bool // the program ends, and waits for lock: the thread leaves all as it is
-	ending bool        // who ends the program has the lock
+	hurry  atomic.Bool // the program ends, and waits for busy: the thread leaves all as it is
+	ending bool        // who ends the program has made it busy
 }
 
 // stemmaRotateInit makes ready what rotation needs, if it is asked for. It runs in schedinit, when the tree is there.
 func stemmaRotateInit() {
 	r := &stemmaRotate
-	lockInit(&r.lock, lockRankLeafRank)
 	value := stemmaEnv("STEMMA_ROTATE")
 	if value == "" || stemma.dirlen == 0 {
 		return
@@ -143,32 +142,77 @@ func stemmaRotating() {
 			r.grown = stemmaRecordSize()
 			continue
 		}
-		lock(&r.lock)
-		stemmaRotateNow()
-		unlock(&r.lock)
+		if r.busy.CompareAndSwap(0, 1) {
+			if !r.hurry.Load() {
+				stemmaRotateNow()
+			}
+			r.busy.Store(0)
+		}
 	}
 }
 
-// stemmaGiveWay makes all other threads go before this one where CPUs are taken: it has about 1.5 % then of what one of
-// them has, a little at a time, which Linux 6.12 and later divide it by. Else the kernel would run it in turn with a
-// goroutine's thread, and may choose another goroutine's CPU for that one, where each waits for the other for
-// milliseconds. Filters of system calls that systemd knows end who asks.
+// stemmaRotateLast ends the last segment of a program that ends, and reports whether nobody else writes segments. The
+// thread leaves the one that it writes, when it gets a CPU. Where it does not, what is in no segment yet is in the rest
+// of the record, as after kill -9. It runs on the system stack.
+func stemmaRotateLast() bool {
+	const most, sleep = 1e9, 100 // nanoseconds, microseconds
+	r := &stemmaRotate
+	r.hurry.Store(true)
+	for begin := nanotime(); !r.busy.CompareAndSwap(0, 1); usleep(sleep) {
+		if nanotime()-begin > most {
+			return false
+		}
+	}
+	r.ending = true
+	stemmaRotateNow()
+	r.ending = false
+	return true
+}
+
+// A stemmaSchedAttr is what the kernel is told, and tells, about how a thread shares a CPU.
+type stemmaSchedAttr struct {
+	size, policy              uint32
+	flags                     uint64
+	nice                      int32
+	priority                  uint32
+	runtime, deadline, period uint64
+}
+
+// stemmaGiveWay makes all other threads go before this one where CPUs are taken: then it has at most 1.5 % of what one of
+// them has. Else the kernel would run it in turn with a goroutine's thread, and may choose another goroutine's CPU
+// for that one, where each waits for the other for milliseconds.
+//
+// Linux 6.12 and later can divide what the thread has into pieces of 0.1 ms. Those that have the same scheduler without
+// that would let it wait for a second for each piece beside many threads, and so it has a little more there. The policy
+// of the thread stays. A filter of system calls that systemd knows may end the program for asking.
 //
 //go:nowritebarrierrec
 func stemmaGiveWay() {
-	const getSeccomp, lowest, least = 21, 19, 100e3 // nanoseconds
-	if stemmaCall(sysPrctl, getSeccomp, 0, 0) != 0 && stemmaEnv("INVOCATION_ID") != "" {
+	const (
+		getSeccomp  = 21
+		low, lowest = 10, 19
+		piece       = 100e3 // nanoseconds
+		keepPolicy  = 8
+		ofSchedAttr = 48
+	)
+	if stemmaCall(sysPrctl, getSeccomp, 0, 0) != 0 {
+		for _, name := range [...]string{"INVOCATION_ID", "JOURNAL_STREAM", "NOTIFY_SOCKET"} {
+			if stemmaEnv(name) != "" {
+				return // it is a unit of systemd
+			}
+		}
+	}
+	attr := stemmaSchedAttr{size: ofSchedAttr, flags: keepPolicy, nice: low, runtime: piece}
+	at := uintptr(unsafe.Pointer(&attr))
+	if stemmaCall(sysSchedSetattr, 0, at, 0) != 0 {
+		stemmaCall(sysSetpriority, 0, 0, lowest)
 		return
 	}
-	attr := struct {
-		size, policy              uint32
-		flags                     uint64
-		nice                      int32
-		priority                  uint32
-		runtime, deadline, period uint64
-	}{size: 48, nice: lowest, runtime: least}
-	if stemmaCall(sysSchedSetattr, 0, uintptr(unsafe.Pointer(&attr)), 0) != 0 {
-		stemmaCall(sysSetpriority, 0, 0, lowest)
+	var now stemmaSchedAttr
+	_, _, errno := linux.Syscall6(sysSchedGetattr, 0, uintptr(unsafe.Pointer(&now)), ofSchedAttr, 0, 0, 0)
+	if errno == 0 && now.runtime == piece {
+		attr.nice = lowest
+		stemmaCall(sysSchedSetattr, 0, at, 0)
 	}
 }
 
@@ -180,7 +224,7 @@ func stemmaRecordSize() uint64 {
 	return memory.Load64(&h.Used)*uint64(1+memory.Load32(&h.Shards)) + memory.Load64(&h.FuncsUsed)
 }
 
-// stemmaRotateNow ends a segment. It runs on g0, with or without a P, and holds the lock of rotation.
+// stemmaRotateNow ends a segment. It runs on g0, with or without a P, by whoever has made stemmaRotate busy.
 //
 //go:nowritebarrierrec
 func stemmaRotateNow() {
@@ -188,10 +232,9 @@ func stemmaRotateNow() {
 	now := nanotime()
 	r.rested = now
 	r.due, r.grown = now+r.Every, stemmaRecordSize()
-	h := stemma.record.Header()
 	// In this order: functions come before the nodes that are of them, and shards are as long as the tree.
-	end := tree.End{Wall: stemmaWall(), Now: now, Used: memory.Load64(&h.Used)}
-	end.Funcs, end.Shards = memory.Load64(&h.FuncsUsed), stemmaAllShards()
+	end := tree.End{Wall: stemmaWall(), Now: now, Used: stemma.tree.Complete()}
+	end.Funcs, end.Shards = stemma.record.UsedFuncs(), stemmaAllShards()
 	errno := uintptr(0)
 	for _, p := range r.Earlier {
 		if errno = r.files.grow(stemmaFileAt(uintptr(p)), uintptr(end.Used)); errno != 0 {
@@ -204,7 +247,7 @@ func stemmaRotateNow() {
 		errno = r.Rotate(&r.files, &end)
 	case tree.Left:
 	default:
-		h.Failed++
+		stemma.record.Header().Failed++
 	}
 	if errno != 0 && errno != tree.Left && !r.said {
 		r.said = true
@@ -303,8 +346,13 @@ func (f *stemmaSegmentFiles) Rest() bool {
 		usleep(rest)
 		r.rested = nanotime()
 	}
-	return !r.hurry.Load()
+	return !f.left()
 }
+
+// left reports whether the thread is to leave all as it is, since the program ends.
+//
+//go:nowritebarrierrec
+func (f *stemmaSegmentFiles) left() bool { return stemmaRotate.hurry.Load() && !stemmaRotate.ending }
 
 // Memory implements tree.SegmentFiles.
 //
@@ -422,7 +470,7 @@ func (f *stemmaSegmentFiles) Done(complete bool) {
 	f.close()
 	if f.dir >= 0 {
 		closefd(f.dir)
-		if !complete {
+		if !complete && !f.left() { // else who ends the program removes it
 			f.Remove(f.segment)
 		}
 	}

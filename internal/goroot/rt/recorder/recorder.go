@@ -45,8 +45,8 @@ func (r *Recorder) Init(mem, known, funcs unsafe.Pointer, size, funcsSize uint64
 // Header returns the header, whose page may be lost.
 func (r *Recorder) Header() *layout.Header { return (*layout.Header)(r.mem) }
 
-// UsedFuncs returns the bytes of funcs that are in use.
-func (r *Recorder) UsedFuncs() uint64 { return r.funcsUsed }
+// UsedFuncs returns the bytes of funcs that are in use: complete records. It may be called without the lock.
+func (r *Recorder) UsedFuncs() uint64 { return memory.Load64(&r.funcsUsed) }
 
 // Funcs returns the function records.
 func (r *Recorder) Funcs() unsafe.Pointer { return r.funcs.At(0) }
@@ -324,7 +324,7 @@ func (w *Writer) End() bool {
 	}
 	w.off = (w.off + 7) &^ 7
 	memory.StoreRel32(&(*layout.FuncRecord)(w.r.funcs.At(w.begin)).Length, uint32(w.off))
-	w.r.funcsUsed = w.begin + w.off
+	memory.StoreRel64(&w.r.funcsUsed, w.begin+w.off)
 	memory.StoreRel64(&w.r.Header().FuncsUsed, w.r.funcsUsed)
 	return true
 }

@@ -79,8 +79,8 @@ type End struct {
 // Numbers of errors that the kernel does not have, or that it has on all machines.
 const (
 	NoMemory   = 12
-	LostHeader = 5 // the page of the header was lost
-	Left       = 4 // the program ends: see SegmentFiles.Rest
+	LostHeader = 5       // the page of the header was lost
+	Left       = 1 << 12 // the program ends: see SegmentFiles.Rest
 )
 
 // Begin makes the first segment begin, when the record does.
@@ -119,8 +119,9 @@ func (r *Rotator) segmentOf(files SegmentFiles, end *End) (errno uintptr) {
 	before, after := r.Earlier[(r.segment-1)%2], r.Earlier[r.segment%2]
 	sums := (*layout.EarlierHeader)(after)
 	memory.StoreFirst64(&sums.Segment, 0)
-	for from := uint64(layout.HeaderSize); from < end.Used; from += piece {
-		addShards(after, end.Shards, uintptr(from), uintptr(min(from+piece, end.Used)))
+	part := max(piece/uint64(max(len(end.Shards), 1))&^7, 1<<9)
+	for from := uint64(layout.HeaderSize); from < end.Used; from += part {
+		addShards(after, end.Shards, uintptr(from), uintptr(min(from+part, end.Used)))
 		if !files.Rest() {
 			return Left
 		}
@@ -145,7 +146,7 @@ func (r *Rotator) end(segment uint64) *int64 {
 // drop removes segments that are too many or too old, and those that it could not remove before.
 func (r *Rotator) drop(files SegmentFiles, now int64) {
 	for i, segment := range r.stuck {
-		if segment != 0 && r.remove(files, segment) {
+		if segment != 0 && files.Rest() && r.remove(files, segment) {
 			r.stuck[i] = 0
 		}
 	}

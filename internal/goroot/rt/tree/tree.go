@@ -21,6 +21,7 @@ import (
 type Tree struct {
 	rec        *recorder.Recorder
 	size, used uint64         // of the region, as in the header
+	complete   uint64         // used, for who has no lock
 	mem        unsafe.Pointer // offset 0 of the region, where the header lies
 	region     memory.Span    // without the sink
 	starts     memory.Span    // a bitmap: does an object begin at this multiple of 8?
@@ -308,7 +309,13 @@ func (t *Tree) alloc(size uint32) uint32 {
 }
 
 // publish makes the header count what there is: whoever reads it finds complete objects only.
-func (t *Tree) publish() { memory.StoreRel64(&t.rec.Header().Used, t.used) }
+func (t *Tree) publish() {
+	memory.StoreRel64(&t.complete, t.used)
+	memory.StoreRel64(&t.rec.Header().Used, t.used)
+}
+
+// Complete returns the bytes of the region that have complete objects. It may be called without the lock.
+func (t *Tree) Complete() uint64 { return memory.Load64(&t.complete) }
 
 // newNode appends a node.
 func (t *Tree) newNode(id uint64, parent, cell, size uint32) uint32 {

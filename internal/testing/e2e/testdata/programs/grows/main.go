@@ -4,6 +4,7 @@ package main
 import (
 	"io"
 	"os"
+	"strconv"
 	"sync/atomic"
 )
 
@@ -38,8 +39,11 @@ func main() {
 		io.Copy(io.Discard, os.Stdin)
 		end.Store(true)
 	}()
-	const most = 20_000 // paths, and about 300,000 contexts: then they count again
-	for n := uint32(0); !end.Load(); n++ {
-		step(n%most*2654435761, depth)
+	most := uint64(20_000) // paths, and about 300,000 contexts: then they count again
+	if paths, err := strconv.ParseUint(os.Getenv("PATHS"), 10, 32); err == nil {
+		most = paths
+	}
+	for n := uint64(0); !end.Load(); n++ {
+		step(uint32(n%most)*2654435761, depth)
 	}
 }
