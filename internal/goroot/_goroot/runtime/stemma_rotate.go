@@ -178,8 +178,8 @@ type stemmaSchedAttr struct {
 	runtime, deadline, period uint64
 }
 
-// stemmaGiveWay makes all other threads go before this one where CPUs are taken: then it has at most 1.5 % of what one of
-// them has. Else the kernel would run it in turn with a goroutine's thread, and may choose another goroutine's CPU
+// stemmaGiveWay makes all other threads go before this one where CPUs are taken: then it has at most 1.5 % of what one
+// of them has. Else the kernel would run it in turn with a goroutine's thread, and may choose another goroutine's CPU
 // for that one, where each waits for the other for milliseconds.
 //
 // Linux 6.12 and later can divide what the thread has into pieces of 0.1 ms. Those that have the same scheduler without
