@@ -3,6 +3,8 @@ package flat
 import (
 	"bytes"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -216,5 +218,12 @@ func TestReadTruth(t *testing.T) {
 	}
 	if r.readTruth("[2s 1.5s]\n17\n") == nil {
 		t.Error("two durations are taken for three")
+	}
+}
+
+// TestSplitsDir looks where the program of table splits is.
+func TestSplitsDir(t *testing.T) {
+	if _, err := os.Stat(filepath.Join(splitsDir(filepath.Join("..", "..", "..", "bench")), "main.go")); err != nil {
+		t.Error(err)
 	}
 }

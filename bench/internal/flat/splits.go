@@ -62,10 +62,14 @@ func splitsTime(s *session.Session) time.Duration {
 	return total
 }
 
+// splitsDir returns where the program is that knows its truth; the directory of bench is given.
+func splitsDir(bench string) string {
+	return filepath.Join(filepath.Dir(bench), "internal", "testing", "e2e", "testdata", "programs", "splits")
+}
+
 // splits compares profiles with the truth, of a program that knows it.
 func splits(s *session.Session) {
-	p := program.Command("splits",
-		filepath.Join(filepath.Dir(s.Tree.Bench), "internal", "e2e", "testdata", "programs", "splits"))
+	p := program.Command("splits", splitsDir(s.Tree.Bench))
 	p.Package = "."
 	bins := make(map[bool]*measure.Binary) // by whether stemma builds it
 	for _, v := range []measure.Variant{measure.Plain, session.EngineVariant("sample", "-every="+splitEvery.String())} {
