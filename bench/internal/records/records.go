@@ -84,18 +84,25 @@ func DepthsOf(r *record.Record) (Depths, error) {
 	if c == nil {
 		return d, fmt.Errorf("no context IDs in the record")
 	}
-	err := r.Checks(func(k *livedir.Check) error {
-		frames := 0
-		for _, f := range k.Frames {
-			if !f.Inlined && !f.Wrapper {
-				frames++
-			}
-		}
-		d.Stack[frames] += k.Events
-		d.CCStack[ccStackDepth(c, ctxid.Split(k.ID.Hi, k.ID.Lo).Node)] += k.Events
+	return d, r.Checks(func(k *livedir.Check) error {
+		d.add(c, k)
 		return nil
 	})
-	return d, err
+}
+
+// add counts a capture. That of the end has no context.
+func (d *Depths) add(c *ids.Encoding, k *livedir.Check) {
+	if k.Ended {
+		return
+	}
+	frames := 0
+	for _, f := range k.Frames {
+		if !f.Inlined && !f.Wrapper {
+			frames++
+		}
+	}
+	d.Stack[frames] += k.Events
+	d.CCStack[ccStackDepth(c, ctxid.Split(k.ID.Hi, k.ID.Lo).Node)] += k.Events
 }
 
 // ccStackDepth returns how many entries of a goroutine's ccStack are below the

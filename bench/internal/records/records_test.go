@@ -7,6 +7,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/record/ids"
+	"github.com/stemma-go/stemma/internal/record/livedir"
 )
 
 func TestHistogram(t *testing.T) {
@@ -43,5 +44,17 @@ func TestCCStackDepth(t *testing.T) {
 		if got := ccStackDepth(c, uint32(n)); got != want {
 			t.Errorf("entry %d: depth %d, want %d", n, got, want)
 		}
+	}
+}
+
+// TestDepths counts two captures, and none for the end of the program, which has no context.
+func TestDepths(t *testing.T) {
+	d := Depths{make(Histogram), make(Histogram)}
+	c := &ids.Encoding{Interned: []ids.Interned{{}, {Kind: layout.InternRoot}}}
+	frames := []livedir.CheckFrame{{Func: "a"}, {Func: "b", Inlined: true}, {Func: "c", Wrapper: true}, {Func: "d"}}
+	d.add(c, &livedir.Check{Events: 2, Frames: frames})
+	d.add(c, &livedir.Check{Ended: true, Events: 7})
+	if d.Stack[2] != 2 || d.CCStack[0] != 2 || len(d.Stack) != 1 || len(d.CCStack) != 1 {
+		t.Errorf("depths are %v", d)
 	}
 }
