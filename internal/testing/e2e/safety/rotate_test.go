@@ -272,7 +272,8 @@ func TestRotateKeep(t *testing.T) {
 // their bytes stay. What nobody can read is cut, where the file system is one that does it without a disk.
 func TestRotateRead(t *testing.T) {
 	out := t.TempDir()
-	cmd := e2e.Command(t, out, e2e.Build(t, "grows", "-recursion=full"), "STEMMA_ROTATE=50ms,1")
+	cmd := e2e.Command(t, out, e2e.Build(t, "grows", "-recursion=full"), "PATHS=4000",
+		"STEMMA_ROTATE=50ms,1")
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
