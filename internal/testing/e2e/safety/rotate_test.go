@@ -138,7 +138,7 @@ func TestRotateGivesWay(t *testing.T) {
 			break
 		}
 	}
-	if low := values["10"] + values["19"]; low != 1 || values[fmt.Sprint(20-own)] < 3 || len(values) != 2 {
+	if low := values["10"] + values["19"]; low != 1 || values[fmt.Sprint(20-own)] < 1 || len(values) != 2 {
 		t.Errorf("numbers of threads by nice value are %v, want one with 19, or 10 before Linux 6.12", values)
 	}
 }
@@ -272,8 +272,7 @@ func TestRotateKeep(t *testing.T) {
 // their bytes stay. What nobody can read is cut, where the file system is one that does it without a disk.
 func TestRotateRead(t *testing.T) {
 	out := t.TempDir()
-	cmd := e2e.Command(t, out, e2e.Build(t, "grows", "-recursion=full"), "PATHS=4000",
-		"STEMMA_ROTATE=50ms,1")
+	cmd := e2e.Command(t, out, e2e.Build(t, "grows", "-recursion=full"), "PATHS=4000", "STEMMA_ROTATE=50ms,1")
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
