@@ -47,10 +47,12 @@ const rule = `
 	internal/encoder: internal/goroot/layout, internal/topo;
 	internal/goroot/rt/events: internal/goroot/layout, internal/goroot/rt/memory;
 	internal/goroot/rt/recorder: internal/goroot/layout, internal/goroot/rt/memory;
-	internal/goroot/rt/sample: internal/goroot/layout, internal/goroot/rt/fold, internal/goroot/rt/memory;
+	internal/goroot/rt/segment: internal/goroot/layout, internal/goroot/rt/memory;
+	internal/goroot/rt/segment/segmenttest: internal/goroot/rt/segment;
+	internal/goroot/rt/sample: internal/goroot/rt/fold, internal/goroot/rt/segment;
 	internal/safefile: internal/progress;
 	internal/goroot/rt/ids: internal/goroot/rt/recorder;
-	internal/goroot/rt/tree: internal/goroot/rt/fold, internal/goroot/rt/recorder;
+	internal/goroot/rt/tree: internal/goroot/rt/fold, internal/goroot/rt/recorder, internal/goroot/rt/segment;
 	internal/testing/foldtest: internal/goroot/rt/fold;
 	profile: internal/goroot/layout, internal/homes, internal/nodetable, internal/sealed;
 	internal/goroot/rt/checker: internal/goroot/rt/tree;

@@ -1,4 +1,4 @@
-// Package stemmahttp serves what a program that stemma has built records of itself over HTTP, like net/http/pprof.
+// Package stemmahttp serves what a program records of itself over HTTP, like net/http/pprof.
 //
 //	http.Handle("/debug/stemma/", stemmahttp.Handler())
 //

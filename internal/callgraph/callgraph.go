@@ -1,5 +1,5 @@
-// Package callgraph finds the static call graph of an instrumented program, from which calling
-// context encoding can start.
+// Package callgraph finds the static call graph of an instrumented program, from which encoding
+// can start.
 //
 // # Terminology
 //

@@ -1,4 +1,4 @@
-// Package decode turns context IDs into stacks, by what the program recorded for that.
+// Package decode turns context IDs into stacks, by what the program recorded.
 //
 // # Terminology
 //

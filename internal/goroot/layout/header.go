@@ -27,11 +27,7 @@ type Header struct {
 	GoVerLen  uint32     // bytes of GoVer
 	GoVer     [56]byte   // the Go version
 	Args      [3800]byte // command line, arguments separated by NUL, cut if longer
-	Segment   uint64     // number of the segment, from 1 on; 0 of a record without rotation
-	Dropped   uint64     // segments that were removed, since no more are kept
-	Failed    uint64     // rotations that failed
-	Began     uint64     // when the segment began, nanoseconds since 1970
-	Ended     uint64     // when it ended; 0 of a live directory, whose number is that of the segment that is to come
+	Rotation             // what it says of segments
 }
 
 // FormerArgs is how many bytes of Args there were before [RotationVersion]: with what follows in the page.

@@ -28,7 +28,8 @@ type SampleHeader struct {
 	GoVer    [56]byte               // the Go version
 	_        [448]byte              //
 	Latency  [LatencyBuckets]uint64 // samples by latency
-	_        [1024]byte             //
+	Rotation                        // what it says of segments
+	_        [984]byte              //
 	Args     [4096]byte             // command line, each argument with a NUL behind it
 }
 

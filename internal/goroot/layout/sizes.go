@@ -12,6 +12,7 @@ const (
 	GoroutinesHeaderSize = 3096
 	GoroutineSize        = 40
 	EarlierHeaderSize    = 136
+	EarlierSamplesSize   = 2512
 	MetaSize             = 32
 	MetaAddrSize         = 4
 	MetaStringSize       = 16
@@ -59,6 +60,7 @@ const (
 	_ = -(GoroutinesHeaderSize ^ unsafe.Sizeof(GoroutinesHeader{}))
 	_ = -(GoroutineSize ^ unsafe.Sizeof(Goroutine{}))
 	_ = -(EarlierHeaderSize ^ unsafe.Sizeof(EarlierHeader{}))
+	_ = -(EarlierSamplesSize ^ unsafe.Sizeof(EarlierSamples{}))
 	_ = -(MetaSize ^ unsafe.Sizeof(Meta{}))
 	_ = -(MetaAddrSize ^ unsafe.Sizeof(MetaAddr{}))
 	_ = -(MetaStringSize ^ unsafe.Sizeof(MetaString{}))

@@ -60,8 +60,7 @@ type Header struct {
 	Lost                [layout.NumLost]uint64
 	goVersion, argsList string
 
-	Segment, Dropped, Failed uint64 // as in layout.Header
-	Began, Ended             uint64
+	layout.Rotation
 }
 
 // HasFile reports whether a directory has a file.
@@ -215,7 +214,7 @@ func (h *Header) parse(tree *File, b []byte) error {
 		args = args[:len(r.Args)]
 	} else {
 		args = args[:layout.FormerArgs]
-		r.Segment, r.Dropped, r.Failed, r.Began, r.Ended = 0, 0, 0, 0, 0
+		r.Rotation = layout.Rotation{}
 	}
 	switch {
 	case uint64(r.GoVerLen) > uint64(len(r.GoVer)):
@@ -236,7 +235,7 @@ func (h *Header) parse(tree *File, b []byte) error {
 		Flags: r.Flags, Shards: r.Shards, PID: r.PID, Start: r.Start, Run: r.Run,
 		Used: int64(r.Used), Size: int64(r.Size), FuncsUsed: int64(r.FuncsUsed),
 		goVersion: string(r.GoVer[:r.GoVerLen]), argsList: string(args[:r.ArgsLen]),
-		Segment: r.Segment, Dropped: r.Dropped, Failed: r.Failed, Began: r.Began, Ended: r.Ended,
+		Rotation: r.Rotation,
 	}
 	copy(h.Lost[:], r.Lost[:])
 	return nil
@@ -267,7 +266,7 @@ func (h *Header) Process(file string) profile.Process {
 	if start := int64(h.Start); start > 0 {
 		p.Start = time.Unix(0, start).UTC()
 	}
-	p.Segment = h.segment()
+	p.Segment = segmentOf(&h.Rotation, h.Start)
 	p.Full = h.Flags&layout.HdrFlagFull != 0
 	p.Checked = h.Flags&layout.HdrFlagCheck != 0
 	for i, n := range h.Lost {

@@ -62,6 +62,11 @@ func (r *samplesReader) read() error {
 	if err := r.readHeader(); err != nil {
 		return err
 	}
+	if r.live.rest > 1 {
+		if err := r.subtractEarlier(); err != nil {
+			return err
+		}
+	}
 	if err := r.live.sampleProcess(r.f, &r.head); err != nil {
 		return err
 	}
@@ -124,6 +129,8 @@ func (l *Dir) sampleProcess(f *File, head *layout.SampleHeader) error {
 		if start := int64(head.Start); start > 0 {
 			proc.Start = time.Unix(0, start).UTC()
 		}
+		l.Header.Rotation = head.Rotation
+		proc.Segment = segmentOf(&head.Rotation, head.Start)
 		l.Profile.Processes = []profile.Process{proc}
 	}
 	s := &profile.Sampling{Sampler: nameOf(layout.SamplerNames[:], head.Sampler), Walk: nameOf(layout.WalkNames[:],

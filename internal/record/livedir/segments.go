@@ -17,15 +17,15 @@ import (
 // A live directory has the whole run, whatever segments the program has ended: nothing is taken out of it. A segment is
 // a directory beside it that [Open] reads like any other. [OpenRest] reads what came behind the last one.
 
-// segment returns what the header says about segments, nil of a program without any.
-func (h *Header) segment() *profile.Segment {
+// segmentOf returns what the header of a program that began at start says about segments, nil of one without any.
+func segmentOf(h *layout.Rotation, start uint64) *profile.Segment {
 	if h.Segment == 0 {
 		return nil
 	}
 	s := &profile.Segment{Closed: h.Segment, Dropped: h.Dropped, Failed: h.Failed, Began: unixNano(h.Began)}
 	if h.Ended == 0 { // the live directory: the segment has not ended, and all from the start on is here
 		s.Closed--
-		s.Began = unixNano(h.Start)
+		s.Began = unixNano(start)
 		return s
 	}
 	s.Number, s.Ended = h.Segment, unixNano(h.Ended)
@@ -44,7 +44,7 @@ func unixNano(n uint64) time.Time {
 var errNoSegments = errors.New("the program ends no segments: it ran without STEMMA_ROTATE")
 
 // errNoCounts is the error of a rest of a record of another kind.
-var errNoCounts = errors.New("there are no segments: only exact counts are recorded in them")
+var errNoCounts = errors.New("there are no segments: context IDs are recorded without")
 
 // errMoved is the error of a rest that was read while a segment ended.
 var errMoved = errors.New("segments of the program end faster than its record can be read")
@@ -103,22 +103,36 @@ func NextSegment(fsys fs.FS) (uint64, error) {
 
 // current returns the number of the segment that is to come.
 func (l *Dir) current(ended func(segment uint64) bool) (uint64, error) {
-	f, err := OpenFile(l.FS, layout.FileTree)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, errNoCounts
-	}
+	h, err := l.rotation()
 	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	var h Header
-	if err := h.read(f); err != nil {
 		return 0, err
 	}
 	if h.Segment > 0 && ended(h.Segment) {
 		return h.Segment + 1, nil
 	}
 	return h.Segment, nil
+}
+
+// rotation reads what the main file says about segments.
+func (l *Dir) rotation() (*layout.Rotation, error) {
+	f, err := OpenFile(l.FS, layout.FileTree)
+	if errors.Is(err, fs.ErrNotExist) {
+		r := samplesReader{live: l}
+		if r.f, err = OpenFile(l.FS, layout.FileSamples); errors.Is(err, fs.ErrNotExist) {
+			return nil, errNoCounts
+		}
+		if err != nil {
+			return nil, err
+		}
+		defer r.f.Close()
+		return &r.head.Rotation, r.readHeader()
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var h Header
+	return &h.Rotation, h.read(f)
 }
 
 // found takes back that calls were lost.
@@ -132,22 +146,33 @@ func (l *Dir) found(kind string, n uint64) {
 	}
 }
 
-// subtractEarlier takes away what is in segments that have ended. Two files take turns: one has the sums of the last.
+// openEarlier opens the sums at the end of the last segment that has ended: two files take turns. It returns the first
+// size bytes, which begin with the number of the segment and the time of its end. The file must be closed.
+func (l *Dir) openEarlier(name string, size int) (f *File, head []byte, err error) {
+	if f, err = OpenFile(l.FS, fmt.Sprint(name, (l.rest-1)%2)); err != nil {
+		return nil, nil, err
+	}
+	if head, err = f.Head(size); err == nil {
+		if segment := raw.Load[uint64](head); segment != l.rest-1 {
+			err = f.Fail(0, "the sums at the end of segment %d, want %d", segment, l.rest-1)
+		}
+	}
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	l.earlier = unixNano(raw.Load[uint64](head[8:]))
+	return f, head, nil
+}
+
+// subtractEarlier takes away what is in segments that have ended.
 func (l *Dir) subtractEarlier() error {
-	f, err := OpenFile(l.FS, fmt.Sprint(layout.FileEarlier, (l.rest-1)%2))
+	f, b, err := l.openEarlier(layout.FileEarlier, layout.EarlierHeaderSize)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	b, err := f.Head(layout.EarlierHeaderSize)
-	if err != nil {
-		return err
-	}
 	h := raw.Load[layout.EarlierHeader](b)
-	if h.Segment != l.rest-1 {
-		return f.Fail(0, "the sums at the end of segment %d, want %d", h.Segment, l.rest-1)
-	}
-	l.earlier = unixNano(h.Ended)
 	for _, kind := range layout.SegmentLosses {
 		l.found(lossKinds[kind], min(h.Lost[kind], l.Header.Lost[kind]))
 	}
@@ -167,4 +192,39 @@ func (l *Dir) subtractEarlier() error {
 			to[c] -= min(to[c], raw.Load[uint64](b[layout.CounterSize*c:]))
 		}
 	})
+}
+
+// subtractEarlier takes away what was sampled in segments that have ended, of nodes and of what the header counts.
+func (r *samplesReader) subtractEarlier() error {
+	f, b, err := r.live.openEarlier(layout.FileEarlierSamples, layout.EarlierSamplesSize)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	h := raw.Load[layout.EarlierSamples](b)
+	for i, n := range h.Stats {
+		r.head.Stats[i] -= min(n, r.head.Stats[i])
+	}
+	for i, n := range h.Latency {
+		r.head.Latency[i] -= min(n, r.head.Latency[i])
+	}
+	const size = numSampleValues * layout.CounterSize
+	have, err := f.Records(layout.EarlierSamplesSize, h.Nodes, size)
+	if err != nil {
+		return err
+	}
+	for i := range r.nodes {
+		n := &r.nodes[i]
+		if uint64(n.id) >= have { // nodes that came later
+			break
+		}
+		b, err := f.At(layout.EarlierSamplesSize+int64(n.id)*size, size)
+		if err != nil {
+			return err
+		}
+		for v := range n.values {
+			n.values[v] -= min(n.values[v], raw.Load[uint64](b[layout.CounterSize*v:]))
+		}
+	}
+	return nil
 }

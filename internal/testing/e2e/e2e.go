@@ -1,5 +1,5 @@
-// Package e2e builds and runs real programs, so that tests can prove that what
-// stemma records is complete, exact and safe. Its subdirectories are those
+// Package e2e builds and runs real programs, to prove that what stemma records
+// is complete, exact and safe. Its subdirectories are those
 // tests, a package for each kind of record. Plainly they take a few minutes, and try what each kind of record is for.
 // With -more they try all engines, and sampling at all. With -full they take all combinations of engines and flags, and
 // longer runs. CI does all three. What must run for hours to mean something is in the module bench.

@@ -1,4 +1,4 @@
-// Package foldtest has paths of calls, for tests.
+// Package foldtest has paths of calls.
 //
 // It also has what folding leaves of them: the rule of package fold on texts. A path is a text with a letter for each
 // call, outermost first. F and G are ordinary functions, a, b and c adapters, v and w wrappers, and ! is no function: a

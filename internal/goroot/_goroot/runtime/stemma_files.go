@@ -15,6 +15,7 @@ import (
 	"internal/runtime/atomic"
 	"internal/runtime/stemma/events"
 	"internal/runtime/stemma/layout"
+	"internal/runtime/stemma/sample"
 	"internal/runtime/syscall/linux"
 	"unsafe"
 )
@@ -559,6 +560,8 @@ func (f *stemmaFile) used() uintptr {
 	switch {
 	case name == layout.FileTree, name == layout.FileEarlier+"0", name == layout.FileEarlier+"1", f.sparse:
 		return uintptr(stemma.tree.Used())
+	case stemmaBeginsWith(name, layout.FileEarlierSamples):
+		return uintptr(sample.EarlierSize(stemmaSmp.Nodes()))
 	case name == layout.FileFuncs:
 		return uintptr(stemma.record.UsedFuncs())
 	case name == layout.FileEpochs:

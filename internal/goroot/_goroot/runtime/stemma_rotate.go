@@ -1,5 +1,5 @@
-// Rotation: a program that is asked to (STEMMA_ROTATE) ends a segment of its record from time to time. Package tree has
-// what is done; here is who does it, and the files.
+// Rotation: a program that is asked to (STEMMA_ROTATE) ends a segment of its record from time to time. Packages tree
+// and sample have what is done; here is who does it, and the files.
 //
 // It is done by a thread without a P, like sysmon: it may not allocate, have write barriers or wait for goroutines, and
 // it runs on its g0. It reads counters while others count, so nobody stops and nobody waits. It takes no lock of the
@@ -11,6 +11,8 @@ import (
 	"internal/runtime/atomic"
 	"internal/runtime/stemma/layout"
 	"internal/runtime/stemma/memory"
+	"internal/runtime/stemma/sample"
+	"internal/runtime/stemma/segment"
 	"internal/runtime/stemma/tree"
 	"internal/runtime/syscall/linux"
 	"unsafe"
@@ -18,15 +20,19 @@ import (
 
 // stemmaRotate is the state of rotation. What it points to is mapped memory, outside the Go heap.
 var stemmaRotate struct {
-	tree.Rotator
-	on    bool
-	busy  atomic.Uint32 // 1 while a segment is written; who ends the program keeps it
-	note  note          // nobody wakes it: the thread sleeps there
-	due   int64         // nanotime at which a segment ends
-	grown uint64
-	files stemmaSegmentFiles
-	said  bool
-	text  stemmaLineText
+	*segment.Rotator // that of counts, or of samples
+	counts           tree.Rotator
+	samples          sample.Rotator
+
+	on      bool
+	started bool
+	busy    atomic.Uint32 // 1 while a segment is written; who ends the program keeps it
+	note    note          // nobody wakes it: the thread sleeps there
+	due     int64         // nanotime at which a segment ends
+	grown   uint64
+	files   stemmaSegmentFiles
+	said    bool
+	text    stemmaLineText
 
 	rested int64       // nanotime at which the thread last slept
 	hurry  atomic.Bool // the program ends, and waits for busy: the thread leaves all as it is
@@ -36,14 +42,9 @@ var stemmaRotate struct {
 // stemmaRotateInit makes ready what rotation needs, if it is asked for. It runs in schedinit, when the tree is there.
 func stemmaRotateInit() {
 	r := &stemmaRotate
-	value := stemmaEnv("STEMMA_ROTATE")
-	if value == "" || stemma.dirlen == 0 {
-		return
-	}
-	rotation, ok := tree.ParseRotation(value)
+	rotation, ok := stemmaRotation()
 	switch {
 	case !ok:
-		stemmaNotRotated("want " + tree.RotationWanted)
 		return
 	case stemmaOption("record") == "calls":
 		stemmaNotRotated("a log of calls, -record=calls, has no segments")
@@ -52,12 +53,52 @@ func stemmaRotateInit() {
 		stemmaNotRotated("what -verify compares has no segments")
 		return
 	case stemmaAccumulates() || stemmaCPUOn():
-		stemmaNotRotated("samples, of calls or of time on CPU, have no segments")
+		stemmaNotRotated("counts with samples beside them, of calls or of time on CPU, have no segments")
 		return
 	}
-	r.Tree, r.Record = &stemma.tree, &stemma.record
-	for i, name := range [...]string{layout.FileEarlier + "0", layout.FileEarlier + "1"} {
-		size := stemma.size - tree.SinkSize
+	r.counts.Tree, r.counts.Record = &stemma.tree, &stemma.record
+	r.counts.Buffer = stemmaMemory(tree.SinkSize)
+	if r.counts.Buffer != nil && stemmaRotateFiles(&r.counts.Rotator, rotation, &r.counts.Earlier, layout.FileEarlier,
+		stemma.size-tree.SinkSize) {
+		r.counts.Begin(stemmaWall())
+		r.on = true
+	}
+}
+
+// stemmaRotateSamplesInit is stemmaRotateInit for a record of samples that has at most so many nodes. It runs in
+// schedinit, when the record is there.
+func stemmaRotateSamplesInit(nodes uintptr) {
+	r := &stemmaRotate
+	rotation, ok := stemmaRotation()
+	if !ok {
+		return
+	}
+	r.samples.Samples = &stemmaSmp.Samples
+	r.samples.Buffer = stemmaMemory(sample.BufferSize)
+	if r.samples.Buffer != nil && stemmaRotateFiles(&r.samples.Rotator, rotation, &r.samples.Earlier,
+		layout.FileEarlierSamples, uintptr(sample.EarlierSize(uint64(nodes)))) {
+		r.samples.Begin(stemmaWall())
+		r.on = true
+	}
+}
+
+// stemmaRotation returns what STEMMA_ROTATE asks for. ok is false if it asks for nothing, or cannot be met.
+func stemmaRotation() (rotation segment.Rotation, ok bool) {
+	value := stemmaEnv("STEMMA_ROTATE")
+	if value == "" || stemma.dirlen == 0 {
+		return segment.Rotation{}, false
+	}
+	if rotation, ok = segment.ParseRotation(value); !ok {
+		stemmaNotRotated("want " + segment.RotationWanted)
+	}
+	return rotation, ok
+}
+
+// stemmaRotateFiles makes the two files of sums, of size bytes at most, and what else a rotator needs. It reports
+// whether it could; else it says why not.
+func stemmaRotateFiles(of *segment.Rotator, rotation segment.Rotation, sums *[2]unsafe.Pointer, name string,
+	size uintptr) bool {
+	for i, name := range [...]string{name + "0", name + "1"} {
 		p, errno := unsafe.Pointer(nil), uintptr(linuxENOMEM)
 		if stemmaSpares(size) {
 			p = stemmaReserve(0, size)
@@ -70,18 +111,19 @@ func stemmaRotateInit() {
 			t.error(errno)
 			stemmaNotRotated(t.string())
 			t.reset()
-			return
+			return false
 		}
-		r.Earlier[i] = p
+		sums[i] = p
 	}
-	if r.Buffer, r.Ends = stemmaMemory(tree.SinkSize), stemmaMemory(tree.EndsSize); r.Buffer == nil || r.Ends == nil {
+	if of.Ends = stemmaMemory(segment.EndsSize); of.Ends == nil {
 		stemmaNotRotated("out of memory")
-		return
+		return false
 	}
-	r.Rotation = rotation
-	r.Begin(stemmaWall())
-	r.due = nanotime() + r.Every
-	r.on = true
+	of.Rotation = rotation
+	stemmaNameSegments()
+	stemmaRotate.Rotator = of
+	stemmaRotate.due = nanotime() + rotation.Every
+	return true
 }
 
 // stemmaNotRotated says why the program ignores STEMMA_ROTATE. It runs in schedinit.
@@ -93,10 +135,10 @@ func stemmaNotRotated(why string) {
 	stemmaSay()
 }
 
-// stemmaRotateOther says that a program without a tree ignores STEMMA_ROTATE. It runs in schedinit.
+// stemmaRotateOther says that a program with context IDs ignores STEMMA_ROTATE. It runs in schedinit.
 func stemmaRotateOther() {
 	if stemmaEnv("STEMMA_ROTATE") != "" && stemma.dirlen > 0 {
-		stemmaNotRotated("only exact counts are recorded in segments")
+		stemmaNotRotated("context IDs are recorded without segments")
 	}
 }
 
@@ -106,9 +148,10 @@ func stemmaWall() uint64 {
 	return uint64(sec)*1e9 + uint64(nsec)
 }
 
-// stemmaRotateStart starts the thread. It runs in runtime.main, when threads can be started.
+// stemmaRotateStart starts the thread, once. It runs in runtime.main, when threads can be started.
 func stemmaRotateStart() {
-	if stemmaRotate.on && stemma.dirlen > 0 {
+	if stemmaRotate.on && !stemmaRotate.started && stemma.dirlen > 0 {
+		stemmaRotate.started = true
 		stemmaRotate.grown = stemmaRecordSize() // what is there before the first segment is not of it
 		systemstack(func() { newm(stemmaRotating, nil, -1) })
 	}
@@ -216,10 +259,14 @@ func stemmaGiveWay() {
 	}
 }
 
-// stemmaRecordSize returns how much is in use of the tree, of function records and of all shards.
+// stemmaRecordSize returns how much is in use of a record that ends segments: of the tree, of function records and of
+// all shards, or of samples and places.
 //
 //go:nowritebarrierrec
 func stemmaRecordSize() uint64 {
+	if stemmaRotate.samples.Samples != nil {
+		return stemmaSmp.RecordSize()
+	}
 	h := stemma.record.Header()
 	return memory.Load64(&h.Used)*uint64(1+memory.Load32(&h.Shards)) + memory.Load64(&h.FuncsUsed)
 }
@@ -232,27 +279,43 @@ func stemmaRotateNow() {
 	now := nanotime()
 	r.rested = now
 	r.due, r.grown = now+r.Every, stemmaRecordSize()
-	// In this order: functions come before the nodes that are of them, and shards are as long as the tree.
-	end := tree.End{Wall: stemmaWall(), Now: now, Used: stemma.tree.Complete()}
-	end.Funcs, end.Shards = stemma.record.UsedFuncs(), stemmaAllShards()
-	errno := uintptr(0)
-	for _, p := range r.Earlier {
-		if errno = r.files.grow(stemmaFileAt(uintptr(p)), uintptr(end.Used)); errno != 0 {
-			break
-		}
-	}
 	r.files = stemmaSegmentFiles{dir: -1, fd: -1}
-	switch errno {
-	case 0:
-		errno = r.Rotate(&r.files, &end)
-	case tree.Left:
-	default:
-		stemma.record.Header().Failed++
+	end, errno := segment.End{Wall: stemmaWall(), Now: now}, uintptr(0)
+	if r.samples.Samples != nil {
+		errno = stemmaRotateSamples(end)
+	} else {
+		errno = stemmaRotateCounts(end)
 	}
-	if errno != 0 && errno != tree.Left && !r.said {
+	if errno != 0 && errno != segment.Left && !r.said {
 		r.said = true
 		stemmaSegmentFailed(errno)
 	}
+}
+
+// stemmaRotateCounts ends a segment of a tree.
+//
+//go:nowritebarrierrec
+func stemmaRotateCounts(at segment.End) (errno uintptr) {
+	r := &stemmaRotate
+	// In this order: functions come before the nodes that are of them, and shards are as long as the tree.
+	end := tree.End{End: at, Used: stemma.tree.Complete()}
+	end.Funcs, end.Shards = stemma.record.UsedFuncs(), stemmaAllShards()
+	if errno = r.files.growAll(&r.counts.Earlier, uintptr(end.Used)); errno != 0 {
+		return r.Next(&r.files, &at, errno)
+	}
+	return r.counts.Rotate(&r.files, &end)
+}
+
+// stemmaRotateSamples ends a segment of samples. The last one of a program has what was sampled before it ended.
+//
+//go:nowritebarrierrec
+func stemmaRotateSamples(end segment.End) (errno uintptr) {
+	r := &stemmaRotate
+	size := sample.EarlierSize(stemmaSmp.Nodes())
+	if errno = r.files.growAll(&r.samples.Earlier, uintptr(size)); errno != 0 {
+		return r.Next(&r.files, &end, errno)
+	}
+	return r.samples.Rotate(&r.files, &end)
 }
 
 // stemmaSegmentFailed says, once, that a segment could not be written.
@@ -270,48 +333,65 @@ func stemmaSegmentFailed(errno uintptr) {
 
 // stemmaSegmentFiles are the files of the segment that is being made. Its directory lies beside the live one.
 type stemmaSegmentFiles struct {
-	segment uint64
-	dir     int32 // open, or -1
-	fd      int32 // of the file that is being written, or -1
-	file    tree.SegmentFile
-	mem     uintptr
-	size    uintptr
+	number uint64
+	dir    int32 // open, or -1
+	fd     int32 // of the file that is being written, or -1
+	file   segment.File
+	mem    uintptr
+	size   uintptr
 }
 
-// stemmaSegmentNames are what files are called, with a NUL: those of layout.UnfinishedFiles, and of a tree that is
-// complete.
-var stemmaSegmentNames = [...][9]byte{
-	tree.SegmentFuncs:    {'f', 'u', 'n', 'c', 's'},
-	tree.SegmentShard:    {'s', 'h', 'a', 'r', 'd', '.', '0'},
-	tree.SegmentTree:     {'t', 'r', 'e', 'e', '.', 'n', 'e', 'w'},
-	tree.SegmentTree + 1: {'t', 'r', 'e', 'e'},
+// stemmaSegmentNames are layout.UnfinishedFiles, with a NUL, and stemmaFinalNames what those of main files are called
+// when the segment is complete. They are set in schedinit.
+var stemmaSegmentNames, stemmaFinalNames [segment.NumFiles][16]byte
+
+// stemmaNameSegments sets them.
+func stemmaNameSegments() {
+	for file, name := range layout.UnfinishedFiles {
+		copy(stemmaSegmentNames[file][:], name)
+		if file >= int(segment.Tree) {
+			copy(stemmaFinalNames[file][:], name[:len(name)-len(layout.NewSuffix)])
+		}
+	}
 }
 
 //go:nowritebarrierrec
-func stemmaSegmentName(file tree.SegmentFile) uintptr {
+func stemmaSegmentName(file segment.File) uintptr {
 	return uintptr(unsafe.Pointer(&stemmaSegmentNames[file]))
 }
 
 // stemmaSegmentPath returns the path of a segment's directory, with a NUL, in buf.
 //
 //go:nowritebarrierrec
-func stemmaSegmentPath(buf *[len(stemma.dir) + 24]byte, segment uint64) uintptr {
+func stemmaSegmentPath(buf *[len(stemma.dir) + 24]byte, number uint64) uintptr {
 	n := copy(buf[:], stemma.dir[:stemma.dirlen])
 	buf[n] = '.'
 	n++
 	digits := 6
-	for most := uint64(1e6); segment >= most && digits < 19; most *= 10 {
+	for most := uint64(1e6); number >= most && digits < 19; most *= 10 {
 		digits++
 	}
 	for i := digits - 1; i >= 0; i-- {
-		buf[n+i] = '0' + byte(segment%10)
-		segment /= 10
+		buf[n+i] = '0' + byte(number%10)
+		number /= 10
 	}
 	buf[n+digits] = 0
 	return uintptr(unsafe.Pointer(buf))
 }
 
-// grow makes a file of sums as long as the tree, a piece at a time: tmpfs zeroes all of it.
+// growAll makes both files of sums as long as is needed.
+//
+//go:nowritebarrierrec
+func (f *stemmaSegmentFiles) growAll(sums *[2]unsafe.Pointer, want uintptr) (errno uintptr) {
+	for _, p := range sums {
+		if errno = f.grow(stemmaFileAt(uintptr(p)), want); errno != 0 {
+			break
+		}
+	}
+	return errno
+}
+
+// grow makes a file of sums as long as is needed, a piece at a time: tmpfs zeroes all of it.
 //
 //go:nowritebarrierrec
 func (f *stemmaSegmentFiles) grow(file *stemmaFile, want uintptr) (errno uintptr) {
@@ -325,13 +405,13 @@ func (f *stemmaSegmentFiles) grow(file *stemmaFile, want uintptr) (errno uintptr
 			return max(errno, 1)
 		}
 		if !f.Rest() {
-			return tree.Left
+			return segment.Left
 		}
 	}
 	return 0
 }
 
-// Rest implements tree.SegmentFiles. The kernel may look only each few milliseconds who else wants a CPU. So the thread
+// Rest implements segment.Files. The kernel may look only each few milliseconds who else wants a CPU. So the thread
 // sleeps after each 200 µs of work, for so long that the kernel takes the CPU for an idle one and moves a thread there
 // that waits on another one. When the program ends, the thread does not go on: who ends it does, and does not sleep.
 //
@@ -354,7 +434,7 @@ func (f *stemmaSegmentFiles) Rest() bool {
 //go:nowritebarrierrec
 func (f *stemmaSegmentFiles) left() bool { return stemmaRotate.hurry.Load() && !stemmaRotate.ending }
 
-// Memory implements tree.SegmentFiles.
+// Memory implements segment.Files.
 //
 //go:nowritebarrierrec
 func (f *stemmaSegmentFiles) Memory(n uint64) unsafe.Pointer {
@@ -366,27 +446,27 @@ func (f *stemmaSegmentFiles) Memory(n uint64) unsafe.Pointer {
 	return p
 }
 
-// Create implements tree.SegmentFiles. The live directory must be the one that was made, at its place: the segment lies
+// Create implements segment.Files. The live directory must be the one that was made, at its place: the segment lies
 // beside it.
 //
 //go:nowritebarrierrec
-func (f *stemmaSegmentFiles) Create(segment uint64) (errno uintptr) {
+func (f *stemmaSegmentFiles) Create(number uint64) (errno uintptr) {
 	live, errno := stemmaOpenDir()
 	if errno != 0 {
 		return errno
 	}
 	closefd(live)
 	var path [len(stemma.dir) + 24]byte
-	at := stemmaSegmentPath(&path, segment)
+	at := stemmaSegmentPath(&path, number)
 	made := stemmaCall(sysMkdirat, atFDCWD, at, 0o700)
 	if made == -linuxEEXIST {
-		f.Remove(segment)
+		f.Remove(number)
 		made = stemmaCall(sysMkdirat, atFDCWD, at, 0o700)
 	}
 	if made != 0 {
 		return uintptr(-made)
 	}
-	f.segment = segment
+	f.number = number
 	f.dir, errno = stemmaOpenSegment(at)
 	return errno
 }
@@ -410,10 +490,10 @@ func stemmaOpenSegment(path uintptr) (fd int32, errno uintptr) {
 	return int32(r), 0
 }
 
-// Write implements tree.SegmentFiles. The limit of file sizes is asked for first, as in stemmaFile.resize.
+// Write implements segment.Files. The limit of file sizes is asked for first, as in stemmaFile.resize.
 //
 //go:nowritebarrierrec
-func (f *stemmaSegmentFiles) Write(file tree.SegmentFile, p unsafe.Pointer, n uint64) (errno uintptr) {
+func (f *stemmaSegmentFiles) Write(file segment.File, p unsafe.Pointer, n uint64) (errno uintptr) {
 	if f.fd < 0 || f.file != file {
 		f.close()
 		const writeOnly = 1
@@ -453,17 +533,17 @@ func (f *stemmaSegmentFiles) close() {
 	}
 }
 
-// Commit implements tree.SegmentFiles.
+// Commit implements segment.Files.
 //
 //go:nowritebarrierrec
-func (f *stemmaSegmentFiles) Commit() uintptr {
+func (f *stemmaSegmentFiles) Commit(file segment.File) uintptr {
 	f.close()
-	_, _, errno := linux.Syscall6(sysRenameat, uintptr(f.dir), stemmaSegmentName(tree.SegmentTree), uintptr(f.dir),
-		stemmaSegmentName(tree.SegmentTree+1), 0, 0)
+	_, _, errno := linux.Syscall6(sysRenameat, uintptr(f.dir), stemmaSegmentName(file), uintptr(f.dir),
+		uintptr(unsafe.Pointer(&stemmaFinalNames[file])), 0, 0)
 	return errno
 }
 
-// Done implements tree.SegmentFiles.
+// Done implements segment.Files.
 //
 //go:nowritebarrierrec
 func (f *stemmaSegmentFiles) Done(complete bool) {
@@ -471,7 +551,7 @@ func (f *stemmaSegmentFiles) Done(complete bool) {
 	if f.dir >= 0 {
 		closefd(f.dir)
 		if !complete && !f.left() { // else who ends the program removes it
-			f.Remove(f.segment)
+			f.Remove(f.number)
 		}
 	}
 	if f.size == 0 {
@@ -487,13 +567,13 @@ func (f *stemmaSegmentFiles) Done(complete bool) {
 	munmap(unsafe.Pointer(f.mem), f.size)
 }
 
-// Remove implements tree.SegmentFiles. First goes the file that makes a directory a segment.
+// Remove implements segment.Files. First goes the file that makes a directory a segment.
 //
 //go:nowritebarrierrec
-func (f *stemmaSegmentFiles) Remove(segment uint64) (was bool, errno uintptr) {
+func (f *stemmaSegmentFiles) Remove(number uint64) (was bool, errno uintptr) {
 	const noEntry = 2
 	var path [len(stemma.dir) + 24]byte
-	at := stemmaSegmentPath(&path, segment)
+	at := stemmaSegmentPath(&path, number)
 	dir, errno := stemmaOpenSegment(at)
 	if errno == noEntry {
 		return false, 0
@@ -501,9 +581,13 @@ func (f *stemmaSegmentFiles) Remove(segment uint64) (was bool, errno uintptr) {
 	if errno != 0 {
 		return false, errno
 	}
-	for file := len(stemmaSegmentNames) - 1; file >= 0; file-- {
-		gone := f.unlink(dir, tree.SegmentFile(file))
-		was = was || gone && tree.SegmentFile(file) > tree.SegmentTree
+	for file := range stemmaFinalNames {
+		if name := &stemmaFinalNames[file]; name[0] != 0 && f.unlink(dir, uintptr(unsafe.Pointer(name))) {
+			was = true
+		}
+	}
+	for file := range stemmaSegmentNames {
+		f.unlink(dir, stemmaSegmentName(segment.File(file)))
 	}
 	closefd(dir)
 	return was, uintptr(-stemmaCall(sysUnlinkat, atFDCWD, at, atRemoveDir))
@@ -513,9 +597,8 @@ func (f *stemmaSegmentFiles) Remove(segment uint64) (was bool, errno uintptr) {
 // file in milliseconds, and keeps the CPU meanwhile. So a file is cut after that, where it can be.
 //
 //go:nowritebarrierrec
-func (f *stemmaSegmentFiles) unlink(dir int32, file tree.SegmentFile) bool {
+func (f *stemmaSegmentFiles) unlink(dir int32, name uintptr) bool {
 	const writeOnly = 1
-	name := stemmaSegmentName(file)
 	fd, errno := uintptr(0), uintptr(1)
 	if stemmaCutsFast(dir) {
 		fd, _, errno = linux.Syscall6(sysOpenat, uintptr(dir), name, writeOnly|oNonblock|oNoFollow|_O_CLOEXEC, 0, 0, 0)

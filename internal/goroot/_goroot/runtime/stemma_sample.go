@@ -108,7 +108,7 @@ func stemmaSampleInit() {
 	stemmaConfigure()
 	stemmaCheckSettings()
 	if stemma.main == layout.FileSamples {
-		stemmaRotateOther()
+		stemmaRotateSamplesInit(nodes)
 	}
 	stemmaSmp.on, stemma.making = true, false
 	stemmaSamplingAPI = &stemmaSamplingAPIs
@@ -170,8 +170,9 @@ func stemmaIndex(names []string, name string, def uint8) uint8 {
 	return def
 }
 
-// stemmaSampleMain starts sampling, in main, when the runtime can start threads.
+// stemmaSampleMain starts sampling and the rotation of its record, in main, when the runtime can start threads.
 func stemmaSampleMain() {
+	stemmaRotateStart()
 	if stemmaSmp.on && stemmaSampleOption("start") != "off" {
 		stemmaStartSampling(stemmaSmp.interval.Load())
 	}

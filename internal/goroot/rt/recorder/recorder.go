@@ -1,4 +1,4 @@
-// Package recorder writes what every record has: the header, the records of functions, the losses.
+// Package recorder writes what every record has: header, records of functions, losses.
 package recorder
 
 import (

@@ -70,7 +70,7 @@ type Samples struct {
 	places  memory.Span
 	known   unsafe.Pointer // set of addresses that have a place
 	nknown  int
-	scanned uint32 // nodes below have a place
+	scanned uint32 // nodes below have a place; who ends segments reads it, and placesUsed
 }
 
 // Init prepares the recorder. base has room for SmpEnd + max*SampleNodeSize
@@ -374,7 +374,7 @@ func (s *Samples) Stack(base uint32, pcs []uintptr) uint32 {
 // describe, or false if all have one.
 func (s *Samples) NextPlace() (pc uintptr, ok bool) {
 	used := uint32(memory.Load64(&s.used))
-	for ; s.scanned < used; s.scanned++ {
+	for ; s.scanned < used; memory.StoreRel32(&s.scanned, s.scanned+1) {
 		p := s.node(s.scanned)
 		pc := memory.Load64(&p.PC)
 		if pc == 0 && s.scanned+64 > used {
@@ -462,6 +462,6 @@ func (w *PlaceWriter) End() {
 	end := (w.off + 7) &^ 7
 	w.place().Frames, w.place().Wrappers = w.frames, w.wrappers
 	memory.StoreRel32(&w.place().Length, uint32(end-w.start))
-	w.s.placesUsed = uint64(end)
+	memory.Store64(&w.s.placesUsed, uint64(end))
 	memory.Store64(&w.s.header().Places, uint64(end))
 }

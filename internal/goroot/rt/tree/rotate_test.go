@@ -12,104 +12,18 @@ import (
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt/memory/memorytest"
+	"github.com/stemma-go/stemma/internal/goroot/rt/segment"
+	"github.com/stemma-go/stemma/internal/goroot/rt/segment/segmenttest"
 	"github.com/stemma-go/stemma/internal/record/livedir"
 	"github.com/stemma-go/stemma/profile"
 )
-
-// A disk is where a rotator writes segments. It fails when it is told to, and after each operation it keeps what a
-// program that is killed then leaves.
-type disk struct {
-	files    map[string][]byte // by path below the directory of records
-	making   uint64
-	failAt   int // the operation that fails, counted from 1 on; 0 for none
-	ops      int
-	snapshot func()
-	held     map[uint64]bool // segments that cannot be removed
-	rests    int
-	leaveAt  int    // the rest at which the program ends, 0 for none
-	longest  uint64 // Write
-}
-
-var segmentFileNames = [...]string{"funcs", "shard.0", "tree.new"}
-
-func segmentDir(n uint64) string { return fmt.Sprintf("%06d/", n) }
-
-// op counts an operation, and reports whether it works.
-func (d *disk) op() bool {
-	d.ops++
-	if d.snapshot != nil {
-		d.snapshot()
-	}
-	return d.ops != d.failAt
-}
-
-func (d *disk) Memory(n uint64) unsafe.Pointer {
-	if !d.op() {
-		return nil
-	}
-	return unsafe.Pointer(unsafe.SliceData(make([]uint64, n/8+1)))
-}
-
-func (d *disk) Create(n uint64) uintptr {
-	d.Remove(n)
-	d.making = n
-	return d.errno()
-}
-
-func (d *disk) errno() uintptr {
-	if d.op() {
-		return 0
-	}
-	return 28
-}
-
-func (d *disk) Write(file SegmentFile, p unsafe.Pointer, n uint64) uintptr {
-	d.longest = max(d.longest, n)
-	name := segmentDir(d.making) + segmentFileNames[file]
-	d.files[name] = append(d.files[name], unsafe.Slice((*byte)(p), n)...)
-	return d.errno()
-}
-
-func (d *disk) Commit() uintptr {
-	if errno := d.errno(); errno != 0 {
-		return errno
-	}
-	dir := segmentDir(d.making)
-	d.files[dir+"tree"] = d.files[dir+"tree.new"]
-	delete(d.files, dir+"tree.new")
-	d.op()
-	return 0
-}
-
-func (d *disk) Remove(n uint64) (bool, uintptr) {
-	if d.held[n] {
-		return false, 16
-	}
-	_, was := d.files[segmentDir(n)+"tree"]
-	maps.DeleteFunc(d.files, func(name string, _ []byte) bool { return name[:7] == segmentDir(n) })
-	d.op()
-	return was, 0
-}
-
-func (d *disk) Rest() bool {
-	d.rests++
-	return d.rests != d.leaveAt
-}
-
-func (d *disk) Done(complete bool) {
-	if !complete && d.making != 0 {
-		d.Remove(d.making)
-	}
-	d.making = 0
-	d.op()
-}
 
 // rotated is a machine with shards, whose record ends segments.
 type rotated struct {
 	*machine
 	shards [][]uint64
 	r      Rotator
-	disk   *disk
+	disk   *segmenttest.Disk
 	known  map[string]uint64 // calls by function
 	now    int64
 }
@@ -122,18 +36,18 @@ func newRotated(t testing.TB, rotation string) *rotated {
 		x.shards = append(x.shards, words(minTree))
 	}
 	ok := false
-	if x.r.Rotation, ok = ParseRotation(rotation); !ok {
+	if x.r.Rotation, ok = segment.ParseRotation(rotation); !ok {
 		t.Fatalf("%q is no rotation", rotation)
 	}
 	earlier := [2][]uint64{words(minTree), words(minTree)}
-	buf, ends := words(SinkSize), words(EndsSize)
+	buf, ends := words(SinkSize), words(segment.EndsSize)
 	m.keep = append(m.keep, earlier[0], earlier[1], buf, ends)
 	x.r.Tree, x.r.Record = &m.tree, m.tree.rec
 	x.r.Earlier = [2]unsafe.Pointer{unsafe.Pointer(&earlier[0][0]), unsafe.Pointer(&earlier[1][0])}
 	x.r.Buffer, x.r.Ends = unsafe.Pointer(&buf[0]), unsafe.Pointer(&ends[0])
 	m.tree.rec.Describe(1, 1, 1000, "go1.26.8", "", nil)
 	m.tree.rec.SetShards(2)
-	x.disk = &disk{files: map[string][]byte{}}
+	x.disk = &segmenttest.Disk{Files: map[string][]byte{}}
 	x.r.Begin(1000)
 	return x
 }
@@ -170,7 +84,7 @@ func (x *rotated) metaOf(n uint32) *meta {
 // rotate ends a segment.
 func (x *rotated) rotate() uintptr {
 	x.now += 1e9
-	end := &End{Used: x.tree.Used(), Funcs: x.r.Record.UsedFuncs(), Wall: uint64(x.now), Now: x.now}
+	end := &End{End: segment.End{Wall: uint64(x.now), Now: x.now}, Used: x.tree.Used(), Funcs: x.r.Record.UsedFuncs()}
 	for _, s := range x.shards {
 		end.Shards = append(end.Shards, uintptr(unsafe.Pointer(&s[0])))
 	}
@@ -195,7 +109,7 @@ func (x *rotated) leave() left {
 		l.live[fmt.Sprint("shard.", i)] = part(unsafe.Pointer(&s[0]))
 		l.live[fmt.Sprint("earlier.", i)] = part(x.r.Earlier[i])
 	}
-	for name, b := range x.disk.files {
+	for name, b := range x.disk.Files {
 		if l.segments[name[:6]] == nil {
 			l.segments[name[:6]] = fstest.MapFS{}
 		}
@@ -208,7 +122,7 @@ func (x *rotated) leave() left {
 // check reads what was left: the segments and the rest have each call once, and so has the live directory.
 func (l left) check(t *testing.T, all bool) {
 	t.Helper()
-	ended := func(n uint64) bool { return l.segments[segmentDir(n)[:6]] != nil }
+	ended := func(n uint64) bool { return l.segments[segmenttest.Dir(n)[:6]] != nil }
 	whole, err := livedir.OpenRun(l.live, ended)
 	if err != nil {
 		t.Fatal(err)
@@ -226,7 +140,7 @@ func (l left) check(t *testing.T, all bool) {
 		if err != nil {
 			t.Fatalf("segment %s: %v", name, err)
 		}
-		if got := segmentDir(dir.Process().Segment.Number)[:6]; got != name {
+		if got := segmenttest.Dir(dir.Process().Segment.Number)[:6]; got != name {
 			t.Errorf("segment %s says that it is %s", name, got)
 		}
 		parts = append(parts, dir.Profile)
@@ -264,7 +178,7 @@ func TestKilled(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	x := newRotated(t, "1h")
 	var lefts []left
-	x.disk.snapshot = func() { lefts = append(lefts, x.leave()) }
+	x.disk.Snapshot = func() { lefts = append(lefts, x.leave()) }
 	for range 5 {
 		x.work(r, 300)
 		if errno := x.rotate(); errno != 0 {
@@ -287,16 +201,16 @@ func TestDiskFull(t *testing.T) {
 	x := newRotated(t, "1h")
 	for at := 1; ; at++ {
 		x.work(r, 50)
-		x.disk.ops, x.disk.failAt = 0, at
+		x.disk.Ops, x.disk.FailAt = 0, at
 		if x.rotate() == 0 {
-			if x.disk.ops < at {
+			if x.disk.Ops < at {
 				break
 			}
 		} else {
 			failed++
 		}
 		x.leave().check(t, true)
-		x.disk.failAt = 0
+		x.disk.FailAt = 0
 		if at%3 == 0 {
 			if errno := x.rotate(); errno != 0 {
 				t.Fatal(errno)
@@ -339,7 +253,7 @@ func TestKeep(t *testing.T) {
 // TestKeepAgain cannot remove a segment for a while: it goes later, those behind it meanwhile, and each counts once.
 func TestKeepAgain(t *testing.T) {
 	x := newRotated(t, "1h,2")
-	x.disk.held = map[uint64]bool{1: true, 3: true}
+	x.disk.Held = map[uint64]bool{1: true, 3: true}
 	rotate := func() (kept int) {
 		x.work(rand.New(rand.NewPCG(5, 6)), 20)
 		x.rotate()
@@ -351,7 +265,7 @@ func TestKeepAgain(t *testing.T) {
 	if n := rotate(); n != 4 {
 		t.Errorf("%d segments are there, want 2 and two that cannot be removed", n)
 	}
-	x.disk.held = nil
+	x.disk.Held = nil
 	if n := rotate(); n != 2 || x.r.Record.Header().Dropped != 9 {
 		t.Errorf("%d segments are there, and %d are dropped, want 2 and 9", n, x.r.Record.Header().Dropped)
 	}
@@ -429,44 +343,6 @@ func TestSegmentLostPages(t *testing.T) {
 	}
 }
 
-func TestParseRotation(t *testing.T) {
-	const hour = 3600e9
-	for s, want := range map[string]Rotation{
-		"1h":               {Every: hour, Keep: MostKept},
-		"90s,512MiB":       {Every: 90e9, Bytes: 512 << 20, Keep: MostKept},
-		"100ms,7d,100":     {Every: 1e8, Keep: 100, Age: 7 * 24 * hour},
-		"1h,1GB,65536,30d": {Every: hour, Bytes: 1e9, Keep: MostKept, Age: 30 * 24 * hour},
-	} {
-		if got, ok := ParseRotation(s); !ok || got != want {
-			t.Errorf("%q is %+v, %v, want %+v", s, got, ok, want)
-		}
-	}
-	for _, s := range []string{"", ",", "1h,", ",1h", "1", "100", "1MiB", "0s", "1h,0", "1h,65537", "1h,1h,1h",
-		"1h,5,5",
-		"1h,1MiB,1MiB", "h", "1y", "1H", "-1h", "1.5h", "1h 5", "999999999999999d", "1h,99999999999999999999"} {
-		if got, ok := ParseRotation(s); ok {
-			t.Errorf("%q is %+v, want an error", s, got)
-		}
-	}
-}
-
-// TestUnfinishedFiles compares the names of the files that are written with those that 'stemma clean' knows.
-func TestUnfinishedFiles(t *testing.T) {
-	x := newRotated(t, "1h")
-	have := map[string]bool{}
-	x.disk.snapshot = func() {
-		for name := range x.disk.files {
-			have[name[7:]] = true
-		}
-	}
-	x.rotate()
-	want := append(slices.Sorted(slices.Values(layout.UnfinishedFiles[:])), "tree")
-	slices.Sort(want)
-	if got := slices.Sorted(maps.Keys(have)); !slices.Equal(got, want) {
-		t.Errorf("files %q, want %q", got, want)
-	}
-}
-
 // TestRests ends a segment of many contexts, which five loops look at: sums, the two of Plan, and Fill for each of two
 // files. Each of them is to rest after each piece, and no file may be written in one.
 func TestRests(t *testing.T) {
@@ -482,20 +358,20 @@ func TestRests(t *testing.T) {
 		t.Fatal(errno)
 	}
 	pieces := int(x.tree.Used() / piece)
-	if pieces < 10 || 5*x.disk.rests < 23*pieces { // a piece ends with its last object
-		t.Errorf("%d rests in %d pieces of the tree, want five each", x.disk.rests, pieces)
+	if pieces < 10 || 5*x.disk.Rests < 23*pieces { // a piece ends with its last object
+		t.Errorf("%d rests in %d pieces of the tree, want five each", x.disk.Rests, pieces)
 	}
-	if x.disk.longest > 1<<18 {
-		t.Errorf("wrote %d bytes at once, want 256 KiB at most", x.disk.longest)
+	if x.disk.Longest > 1<<18 {
+		t.Errorf("wrote %d bytes at once, want 256 KiB at most", x.disk.Longest)
 	}
 
 	x = newRotated(t, "1h,200") // and many segments are dropped at once
 	for range 100 {
 		x.rotate()
 	}
-	before := x.disk.rests
-	if x.r.Keep = 1; x.rotate() != 0 || x.disk.rests-before < 100 {
-		t.Errorf("%d rests while 100 segments are dropped", x.disk.rests-before)
+	before := x.disk.Rests
+	if x.r.Keep = 1; x.rotate() != 0 || x.disk.Rests-before < 100 {
+		t.Errorf("%d rests while 100 segments are dropped", x.disk.Rests-before)
 	}
 }
 
@@ -507,18 +383,18 @@ func TestLeft(t *testing.T) {
 		nodes := x.manyNodes(70)
 		steps := 0
 		for left := true; left; steps++ {
-			before := x.r.segment
+			before := x.r.Number
 			for i, n := range nodes {
 				x.shards[steps%2][n/8]++
 				x.known[x.metas[i%len(x.metas)].name]++
 			}
-			x.disk.rests, x.disk.leaveAt = 0, steps+1
+			x.disk.Rests, x.disk.LeaveAt = 0, steps+1
 			errno := x.rotate()
-			if left = x.disk.rests > steps; x.disk.rests > steps+1 {
-				t.Fatalf("left at rest %d, it went on to %d", steps+1, x.disk.rests)
+			if left = x.disk.Rests > steps; x.disk.Rests > steps+1 {
+				t.Fatalf("left at rest %d, it went on to %d", steps+1, x.disk.Rests)
 			}
-			x.disk.leaveAt = 0
-			if ended := x.r.segment > before; ended == (errno == Left) || !left && !ended {
+			x.disk.LeaveAt = 0
+			if ended := x.r.Number > before; ended == (errno == segment.Left) || !left && !ended {
 				t.Fatalf("left at rest %d: error %d, segment ended: %v", steps+1, errno, ended)
 			}
 			x.leave().check(t, keep > 2)
@@ -561,7 +437,7 @@ func BenchmarkRotate(b *testing.B) {
 		for _, n := range nodes {
 			x.shards[0][n/8]++
 		}
-		clear(x.disk.files)
+		clear(x.disk.Files)
 		if errno := x.rotate(); errno != 0 {
 			b.Fatal(errno)
 		}

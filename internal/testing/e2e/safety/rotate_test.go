@@ -236,6 +236,45 @@ func TestRotateKilled(t *testing.T) {
 	}
 }
 
+// TestRotateSamples ends segments of samples all the time, in programs that end and in those that are killed: each
+// sample is in one segment, or in what came behind the last one.
+func TestRotateSamples(t *testing.T) {
+	t.Run("incremental", func(t *testing.T) { rotateSamples(t, "walk=incremental", "-engine=sample") })
+	t.Run("marker", func(t *testing.T) { rotateSamples(t, "walk=marker", "-engine=sample") })
+	t.Run("acct", func(t *testing.T) {
+		e2e.NeedFull(t)
+		rotateSamples(t, "", "-engine=acct", "-trigger=calls:307")
+	})
+}
+
+func rotateSamples(t *testing.T, settings string, flags ...string) {
+	exe := e2e.Build(t, "busy", flags...)
+	for i := range 6 {
+		out := t.TempDir()
+		cmd := e2e.Command(t, out, exe, "BUSY_TIME=1s", "BUSY_DEPTH=30", fmt.Sprintf("STEMMA_ROTATE=%dms", 5+10*i),
+			"STEMMA_SAMPLING="+settings)
+		killed := i%2 == 0
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if killed {
+			time.AfterFunc(time.Duration(300+rand.IntN(500))*time.Millisecond, func() { cmd.Process.Kill() })
+		}
+		if err := cmd.Wait(); err != nil && !killed {
+			t.Fatal(err)
+		}
+		whole, segments := sameParts(t, e2e.LiveDir(out, cmd))
+		samples := uint64(0)
+		for _, n := range whole.Column(profile.Samples.Name).Values {
+			samples += n
+		}
+		if len(segments) < 2 && !killed || samples < 20 && !killed {
+			t.Errorf("%d samples, %d segments", samples, len(segments))
+		}
+		t.Logf("%d samples, %d segments", samples, len(segments))
+	}
+}
+
 // TestRotateKeep keeps a few segments; what is dropped is counted, and the record of the run has it.
 func TestRotateKeep(t *testing.T) {
 	var r e2e.Result

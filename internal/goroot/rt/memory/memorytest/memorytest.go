@@ -1,4 +1,4 @@
-// Package memorytest has memory for tests as programs have it, pages that get lost, and walks that must end.
+// Package memorytest has memory for tests, pages that get lost, and walks that must end.
 package memorytest
 
 import (

@@ -1,0 +1,257 @@
+package sample
+
+import (
+	"unsafe"
+
+	"github.com/stemma-go/stemma/internal/goroot/layout"
+	"github.com/stemma-go/stemma/internal/goroot/rt/memory"
+	"github.com/stemma-go/stemma/internal/goroot/rt/segment"
+)
+
+// # Segments
+//
+// Weights of nodes only grow, as counters of a tree do. So a segment of samples is a difference as well: the weights of
+// all nodes at its end, less those at its beginning, which are in two files in turn. It has the nodes whose weights
+// have grown, and those that lead to them, by numbers of its own. Nothing of it needs a lock: nodes are complete when
+// they are found. A node whose address has no place yet, since it is new, has its samples in the next segment. So does
+// a stack whose outer frames are not known yet: it has no weight before.
+//
+// A node may be on a page that was lost. Then what hangs below it is in no segment, and is counted as what had no room.
+
+// sampledPart is how many nodes are looked at between two rests: about 10 to 50 µs of work.
+const sampledPart = 1 << 11
+
+// A Rotator ends segments of samples. It is used as a [segment.Rotator] is.
+type Rotator struct {
+	segment.Rotator
+	Samples *Samples
+	Earlier [2]unsafe.Pointer // sums, of EarlierSize bytes
+	Buffer  unsafe.Pointer    // of BufferSize bytes
+}
+
+// BufferSize is the size of Rotator.Buffer: the header fits, and all nodes of a part.
+const BufferSize = sampledPart * SampleNodeSize
+
+// weightsSize is the size of the weights of a node.
+const weightsSize = unsafe.Sizeof(layout.SampleNode{}.Weights)
+
+// EarlierSize returns the bytes of sums over the weights of n nodes.
+func EarlierSize(n uint64) uint64 { return layout.EarlierSamplesSize + n*uint64(weightsSize) }
+
+// Nodes returns how many nodes there are.
+func (s *Samples) Nodes() uint64 { return memory.Load64(&s.used) }
+
+// RecordSize returns how many bytes of the files are in use.
+func (s *Samples) RecordSize() uint64 {
+	return layout.SampleHeaderSize + s.Nodes()*SampleNodeSize + memory.Load64(&s.placesUsed)
+}
+
+// Begin makes the first segment begin, when the record does.
+func (r *Rotator) Begin(wall uint64) {
+	r.Head = &r.Samples.header().Rotation
+	r.Rotator.Begin(wall)
+}
+
+// Rotate ends a segment, and begins the next one. There is room for the sums of Nodes. After an error the segment goes
+// on.
+func (r *Rotator) Rotate(files segment.Files, end *segment.End) (errno uintptr) {
+	return r.Next(files, end, r.segmentOf(files, end))
+}
+
+// segmentOf makes the files of the segment that ends.
+func (r *Rotator) segmentOf(files segment.Files, end *segment.End) (errno uintptr) {
+	x := sampled{s: r.Samples, before: r.Earlier[(r.Number-1)%2], after: r.Earlier[r.Number%2], files: files,
+		n: memory.Load32(&r.Samples.scanned)} // before what follows: their places are complete
+	if errno = r.sum(&x, end); errno != 0 {
+		return errno
+	}
+	errno = segment.NoMemory
+	if x.places = files.Memory(uint64(x.n) * uint64(unsafe.Sizeof(placeUnknown))); x.places != nil {
+		errno = r.write(files, end, &x)
+	}
+	files.Done(errno == 0)
+	return errno
+}
+
+// sum writes down what all nodes have by now.
+func (r *Rotator) sum(x *sampled, end *segment.End) (errno uintptr) {
+	h, sums := r.Samples.header(), (*layout.EarlierSamples)(x.after)
+	memory.StoreFirst64(&sums.Segment, 0)
+	sums.Stats, sums.Latency = h.Stats, h.Latency
+	for i := range x.n {
+		from, to := &x.s.node(i).Weights, weightsOf(x.after, i)
+		for kind := range from {
+			to[kind] = layout.Weight{Time: memory.Load64(&from[kind].Time), Samples: memory.Load64(&from[kind].Samples)}
+		}
+		if i%sampledPart == 0 && !x.files.Rest() {
+			return segment.Left
+		}
+	}
+	sums.Ended, sums.Nodes = end.Wall, uint64(x.n)
+	memory.StoreRel64(&sums.Segment, r.Number)
+	return 0
+}
+
+// write writes a segment.
+func (r *Rotator) write(files segment.Files, end *segment.End, x *sampled) (errno uintptr) {
+	if !x.plan() {
+		return segment.Left
+	}
+	if errno = files.Create(r.Number); errno != 0 {
+		return errno
+	}
+	used := memory.Load64(&x.s.placesUsed)
+	if errno = segment.WriteAll(files, segment.Places, x.s.places.At(0), used); errno != 0 {
+		return errno
+	}
+	h := (*layout.SampleHeader)(r.Buffer)
+	*h = *x.s.header()
+	if string(h.Magic[:]) != layout.SampleMagic {
+		return segment.LostHeader
+	}
+	h.Max, h.Used, h.Places = uint64(x.size), uint64(x.size), used
+	x.stats(h)
+	h.Rotation = r.Of(end)
+	for from, n := uint32(0), uintptr(layout.SampleHeaderSize); ; {
+		if n > 0 {
+			errno = files.Write(segment.Samples, r.Buffer, uint64(n))
+		}
+		if errno != 0 {
+			return errno
+		}
+		if from >= x.n {
+			return files.Commit(segment.Samples)
+		}
+		if !files.Rest() {
+			return segment.Left
+		}
+		n = x.fill(from, r.Buffer)
+		from += sampledPart
+	}
+}
+
+// sampled is what was sampled between two sums.
+type sampled struct {
+	s             *Samples
+	before, after unsafe.Pointer // EarlierSamples
+	n             uint32         // nodes that may be in it
+	places        unsafe.Pointer // for each node a uint32: where it is in the segment, by the constants below
+	size          uint32         // nodes that are in it
+	lost          uint64         // samples of nodes that do not hang below the root
+	files         segment.Files
+}
+
+// What is known of a node, instead of its place in the segment. The root is node 0 there as well.
+const (
+	placeUnknown uint32 = 1<<32 - 1 - iota
+	placeLost           // it does not hang below the root
+	placeWanted         // it has no place yet
+)
+
+// place returns what is known of a node. Memory of zeros knows nothing, so this is kept the other way round.
+func (x *sampled) place(i uint32) uint32 {
+	return ^*(*uint32)(unsafe.Add(x.places, uintptr(i)*unsafe.Sizeof(i)))
+}
+
+func (x *sampled) setPlace(i, place uint32) {
+	*(*uint32)(unsafe.Add(x.places, uintptr(i)*unsafe.Sizeof(i))) = ^place
+}
+
+// weightsOf returns the weights of a node in sums.
+func weightsOf(sums unsafe.Pointer, i uint32) *[2]layout.Weight {
+	return (*[2]layout.Weight)(unsafe.Add(sums, layout.EarlierSamplesSize+uintptr(i)*weightsSize))
+}
+
+// grew returns by how much the weights of a node have grown. What is less than it was is on a page that was lost.
+func (x *sampled) grew(i uint32) (w [2]layout.Weight) {
+	after := weightsOf(x.after, i)
+	var before [2]layout.Weight
+	if uint64(i) < (*layout.EarlierSamples)(x.before).Nodes {
+		before = *weightsOf(x.before, i)
+	}
+	for kind := range w {
+		w[kind].Time = after[kind].Time - min(after[kind].Time, before[kind].Time)
+		w[kind].Samples = after[kind].Samples - min(after[kind].Samples, before[kind].Samples)
+	}
+	return w
+}
+
+// up returns the parent of a node; ok is false of one that is not complete.
+func (x *sampled) up(i uint32) (parent uint32, ok bool) {
+	p := memory.Load32(&x.s.node(i).Parent)
+	return p - 1, p != 0 && p-1 < x.n
+}
+
+// plan says which nodes the segment has, and where. It reports false if the program ends meanwhile.
+func (x *sampled) plan() bool {
+	x.setPlace(0, placeWanted)
+	for i := uint32(1); i < x.n; i++ {
+		if i%sampledPart == 0 && !x.files.Rest() {
+			return false
+		}
+		if w := x.grew(i); w != [2]layout.Weight{} && x.want(i) == placeLost {
+			x.lost += w[layout.WeightCPU].Samples + w[layout.WeightWait].Samples
+		}
+	}
+	for i := range x.n {
+		if i%sampledPart == 0 && !x.files.Rest() {
+			return false
+		}
+		if x.place(i) == placeWanted {
+			x.setPlace(i, x.size)
+			x.size++
+		}
+	}
+	return true
+}
+
+// want makes a node and all that lead to it wanted, if the root is among these; else they are lost. Each node is passed
+// twice at most, and then never more.
+func (x *sampled) want(i uint32) uint32 {
+	is, ok := placeUnknown, true
+	for at, steps := i, uint32(0); is == placeUnknown; steps++ {
+		if is = x.place(at); is != placeUnknown {
+			break
+		}
+		if at, ok = x.up(at); !ok || steps > x.n {
+			is = placeLost
+		}
+	}
+	for at := i; x.place(at) == placeUnknown; {
+		x.setPlace(at, is)
+		if at, ok = x.up(at); !ok {
+			break
+		}
+	}
+	return is
+}
+
+// fill writes the segment's nodes of a part to buf, and returns how many bytes these have.
+func (x *sampled) fill(from uint32, buf unsafe.Pointer) (n uintptr) {
+	for i := from; i < min(from+sampledPart, x.n); i++ {
+		place := x.place(i)
+		if place >= placeWanted {
+			continue
+		}
+		node := (*layout.SampleNode)(unsafe.Add(buf, n))
+		*node = layout.SampleNode{PC: x.s.node(i).PC, Weights: x.grew(i), Parent: 1}
+		if up, _ := x.up(i); i > 0 {
+			node.Key = x.place(up)
+			node.Parent = node.Key + 1
+		}
+		n += SampleNodeSize
+	}
+	return n
+}
+
+// stats makes what a header counts what was counted between the sums.
+func (x *sampled) stats(h *layout.SampleHeader) {
+	before, after := (*layout.EarlierSamples)(x.before), (*layout.EarlierSamples)(x.after)
+	for i := range h.Stats {
+		h.Stats[i] = after.Stats[i] - min(after.Stats[i], before.Stats[i])
+	}
+	for i := range h.Latency {
+		h.Latency[i] = after.Latency[i] - min(after.Latency[i], before.Latency[i])
+	}
+	h.Stats[layout.StatNodes] += x.lost
+}
