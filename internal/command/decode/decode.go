@@ -171,7 +171,19 @@ func (s *Set) Decode(id ctxid.ID) (_ decode.Stack, err error) {
 	case fetched:
 		return s.Decode(id)
 	}
+	if err != nil && s.grows(id.Run) {
+		err = fmt.Errorf("%w: the record in the store is older than this ID; 'stemma collect' uploads it again while "+
+			"it grows, so try again in a minute or two", err)
+	}
 	return decode.Stack{}, cmp.Or(err, s.missing(id.Run))
+}
+
+// grows reports whether all that is known of a run came from a store, to which it was uploaded while its program ran:
+// package bucket of stemma-fleet names it.
+func (s *Set) grows(run uint64) bool {
+	return s.Fetch != nil && !slices.ContainsFunc(s.byRun[run], func(r *contextRecord) bool {
+		return !strings.HasPrefix(filepath.Base(r.path), "growing.")
+	})
 }
 
 // fetchEvery is how often the records of a run are asked for that has none.
@@ -219,7 +231,7 @@ func (s *Set) missing(run uint64) error {
 	where, remedy := strings.Join(paths, " and "), "name the record of the run that wrote the log"
 	if s.Fetch != nil {
 		where = s.Store + ", nor in " + where
-		remedy = "'stemma collect' puts it there when the program has ended"
+		remedy = "'stemma collect' beside the program puts it there, a minute or two after the program has begun"
 	}
 	return fmt.Errorf("ID of run %016x: no record of that run in %s (have %s); %s", run, where, have, remedy)
 }

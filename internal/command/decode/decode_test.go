@@ -13,6 +13,8 @@ import (
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/humanize"
+	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/internal/safefile"
 	"github.com/stemma-go/stemma/internal/testing/level"
 	"github.com/stemma-go/stemma/internal/testing/recordtest"
 )
@@ -296,7 +298,8 @@ func TestFetched(t *testing.T) {
 		{name: "not there", text: id + "\n", want: id + "\n",
 			notes: "1 ID cannot be decoded and was left as it is: " + id +
 				fmt.Sprintf(": ID of run %016x: no record of that run in file:///x of srv, nor in . and stemma.out "+
-					"(have 0 runs); 'stemma collect' puts it there when the program has ended\n", parsed.Run),
+					"(have 0 runs); 'stemma collect' beside the program puts it there, a minute or two after the "+
+					"program has begun\n", parsed.Run),
 			fails: "no ID of the text has a record in the store"},
 		{name: "beside one that is there", text: id + " " + other + "\n",
 			want: recordtest.ShopLine + " " + other + "\n",
@@ -320,5 +323,52 @@ func TestFetched(t *testing.T) {
 		if c.fails == "" && err != nil || c.fails != "" && (err == nil || err.Error() != c.fails) {
 			t.Errorf("%s: error %v, want %q", c.name, err, c.fails)
 		}
+	}
+}
+
+// TestFetchedGrows decodes IDs of a program that runs, whose record comes from a store: the error of those that are
+// younger than what is there tells that, and they are decoded when a later one has come.
+func TestFetchedGrows(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	p := recordtest.NewProgram(1, 9)
+	act := func(name string) (path string, last ctxid.ID) {
+		for range 100 {
+			p.Act()
+			c := p.Capture()
+			last = ctxid.ID{Hi: c.Hi, Lo: c.Lo, Run: recordtest.Run}
+		}
+		rec, err := record.Open(p.D.FS())
+		if err != nil {
+			t.Fatal(err)
+		}
+		path = filepath.Join(dir, "store", name)
+		if err := safefile.Write(path, 0o600, rec.Write); err != nil {
+			t.Fatal(err)
+		}
+		return path, last
+	}
+	if err := os.Mkdir("store", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	first, old := act("growing.0000000000000001.stemma")
+	second, young := act("growing.0000000000000002.stemma")
+	set, err := Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := []string{first}
+	set.Fetch = func(uint64) ([]string, error) { return there, nil }
+	if _, err := set.Decode(old); err != nil {
+		t.Error(err)
+	}
+	const want = ": the record in the store is older than this ID; 'stemma collect' uploads it again while it grows"
+	if _, err := set.Decode(young); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q in it", err, want)
+	}
+	there = []string{second}
+	clear(set.fetched) // a minute later
+	if _, err := set.Decode(young); err != nil {
+		t.Error(err)
 	}
 }

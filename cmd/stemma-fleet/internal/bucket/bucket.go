@@ -10,6 +10,10 @@
 //
 // The manifest is written when the record is there and has been read back. What has no manifest is not there: an
 // upload that was interrupted leaves nothing that is read.
+//
+// A program that runs has IDs that its record cannot explain when it has ended only. So that record is uploaded again
+// and again while it grows, under the name growing: each manifest there takes the place of the one before, whose
+// record then goes. When the whole record is there, both go.
 package bucket
 
 import (
@@ -123,6 +127,7 @@ const (
 	Whole   Kind = "whole"   // a run without segments
 	Segment Kind = "segment" // a segment of a run
 	Rest    Kind = "rest"    // what a run that has ended has behind its segments
+	Growing Kind = "growing" // a run of context IDs that goes on, as far as it had come
 )
 
 // Format is the version of the manifests that this package writes.
@@ -174,8 +179,8 @@ func (m *Manifest) dir() string { return escape(m.Service) + "/" + escape(m.Host
 
 // name is what the record is called among those of its run.
 func (m *Manifest) name() string {
-	if m.Kind == Whole {
-		return string(Whole)
+	if m.Kind == Whole || m.Kind == Growing {
+		return string(m.Kind)
 	}
 	return fmt.Sprintf("%06d", m.Segment)
 }
@@ -203,8 +208,9 @@ func (m *Manifest) check(key string) error {
 	case !runDigits.MatchString(m.Run) || !checksum.MatchString(m.SHA256) || m.Size < 0:
 		return fmt.Errorf("%s: no manifest of a record: run %q, %d bytes with checksum %q", key, m.Run, m.Size,
 			m.SHA256)
-	case m.Kind != Whole && m.Kind != Segment && m.Kind != Rest:
-		return fmt.Errorf("%s: a manifest of kind %q, want %s, %s or %s", key, m.Kind, Whole, Segment, Rest)
+	case m.Kind != Whole && m.Kind != Segment && m.Kind != Rest && m.Kind != Growing:
+		return fmt.Errorf("%s: a manifest of kind %q, want %s, %s, %s or %s", key, m.Kind, Whole, Segment, Rest,
+			Growing)
 	case m.Key() != key || m.Object != m.object():
 		return fmt.Errorf("%s: the manifest of another record: of %s, with %q", key, m.Key(), m.Object)
 	}
@@ -352,9 +358,11 @@ func (b *Bucket) Put(ctx context.Context, m *Manifest, content io.ReadSeeker) (t
 	// What another one has uploaded may have other bytes: another release of stemma seals otherwise.
 	had, err := b.manifest(ctx, m.Key())
 	switch {
-	case err == nil && b.verify(ctx, had) == nil:
-		*m = *had
-		return true, nil
+	case err == nil && (m.Kind != Growing || had.SHA256 == m.SHA256) && b.verify(ctx, had) == nil:
+		if *m = *had; m.Kind == Growing {
+			return true, nil
+		}
+		return true, b.clear(ctx, m)
 	case err != nil && !errors.Is(err, errNone) && !errors.Is(err, errNoManifest):
 		return false, b.failed("read", m.Key(), err)
 	}
@@ -378,8 +386,71 @@ func (b *Bucket) Put(ctx context.Context, m *Manifest, content io.ReadSeeker) (t
 	if err == nil && !bytes.Equal(have, text) {
 		err = ErrOther
 	}
-	return false, b.failed("verify", m.Key(), err)
+	if err != nil {
+		return false, b.failed("verify", m.Key(), err)
+	}
+	return false, b.clear(ctx, m)
 }
+
+// clear removes what a record that was uploaded takes the place of: what was uploaded of the run while it grew. Another
+// agent may upload that at the same time, so what its manifest names stays until the run is whole.
+func (b *Bucket) clear(ctx context.Context, m *Manifest) error {
+	if m.Kind != Growing && (m.Kind != Whole || !m.IDs) {
+		return nil
+	}
+	was := *m
+	was.Kind = Growing
+	if m.Kind == Whole {
+		if err := b.blob.Delete(ctx, was.Key()); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
+			return b.failed("remove", was.Key(), err)
+		}
+	}
+	for it := b.blob.List(&blob.ListOptions{Prefix: m.dir() + string(Growing) + ".", BeforeList: checkLists}); ; {
+		one, err := b.next(ctx, it)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return b.failed("list", m.dir(), err)
+		}
+		if !grown.MatchString(path.Base(one.Key)) || m.Kind == Growing && (one.Key == m.ObjectKey() ||
+			time.Since(one.ModTime) < growingTime) {
+			continue
+		}
+		if err := b.blob.Delete(ctx, one.Key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
+			return b.failed("remove", one.Key, err)
+		}
+	}
+}
+
+// grown is what a record that grows is called.
+var grown = regexp.MustCompile(`^growing\.[0-9a-f]{16}\.stemma$`)
+
+// Instead returns what has taken the place of a record that has gone while it was read: a later one of a run that
+// grows, or the whole run. The error is that of a record that is not there.
+func (b *Bucket) Instead(ctx context.Context, m *Manifest) (*Manifest, error) {
+	if m.Kind == Growing {
+		for _, kind := range []Kind{Whole, Growing} {
+			of := *m
+			of.Kind = kind
+			now, err := b.manifest(ctx, of.Key())
+			if err == nil && now.SHA256 != m.SHA256 {
+				return now, nil
+			}
+			if err != nil && !errors.Is(err, errNone) {
+				return nil, b.failed("read", of.Key(), err)
+			}
+		}
+	}
+	return nil, b.failed("read", m.ObjectKey(), errNone)
+}
+
+// Gone reports whether an error is that of a record that is not there.
+func Gone(err error) bool { return errors.Is(err, errNone) }
+
+// growingTime is how long a record that grows stays in the store when a later one has taken its place: somebody may
+// have read its manifest.
+const growingTime = 10 * time.Minute
 
 // write writes an object. It appears when it is complete. In a directory it is on the disk when write returns: then
 // whoever uploads a record may remove it.

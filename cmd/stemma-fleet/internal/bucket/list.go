@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -100,7 +101,18 @@ func (b *Bucket) List(ctx context.Context, q *Query, bad func(error)) (list []*M
 			list = append(list, manifests[i])
 		}
 	}
-	return list, nil
+	return withoutGrown(list), nil
+}
+
+// withoutGrown leaves out what was uploaded of runs while they grew that are there as a whole.
+func withoutGrown(list []*Manifest) []*Manifest {
+	whole := make(map[string]bool)
+	for _, m := range list {
+		if m.Kind == Whole {
+			whole[m.Run] = true
+		}
+	}
+	return slices.DeleteFunc(list, func(m *Manifest) bool { return m.Kind == Growing && whole[m.Run] })
 }
 
 // keys returns the keys of the manifests that may be of records that a query selects.

@@ -12,7 +12,7 @@ import (
 
 // unfinished is what a file of a store that is a directory is called until it becomes an object of a run: package
 // fileblob writes the time behind that.
-var unfinished = regexp.MustCompile(`^(whole|[0-9]{6,})\.(json|[0-9a-f]{16}\.stemma)\.[0-9a-f]{1,16}\.tmp$`)
+var unfinished = regexp.MustCompile(`^(whole|growing|[0-9]{6,})\.(json|[0-9a-f]{16}\.stemma)\.[0-9a-f]{1,16}\.tmp$`)
 
 // unfinishedTime is how long ago an upload has begun that has certainly ended: an agent gives each its time.
 const unfinishedTime = 24 * time.Hour

@@ -45,12 +45,14 @@ type Agent struct {
 	Options
 	Numbers Numbers
 
-	to       []*destination
-	patience time.Duration // with other agents, see Once
+	to        []*destination
+	patience  time.Duration // with other agents, see Once
+	growEvery time.Duration
 
 	once    bool                 // see Once
 	failed  map[string]*failure  // by path
 	running map[string]time.Time // when a live directory was last seen to be of a program that runs
+	growing map[string]*growing  // by path, see grow
 	waiting map[string]bool      // paths of items that were there and not done
 	unseen  map[string]string    // directories that could not be looked at, and why
 }
@@ -64,7 +66,8 @@ type failure struct {
 
 // New returns an agent that uploads to a bucket, unless that is nil, and to sinks.
 func New(b *bucket.Bucket, sinks []*sink.Sink, o Options) *Agent {
-	a := &Agent{Options: o, patience: time.Minute, failed: make(map[string]*failure),
+	a := &Agent{Options: o, patience: time.Minute, growEvery: growEvery, failed: make(map[string]*failure),
+		growing: make(map[string]*growing),
 		running: make(map[string]time.Time), waiting: make(map[string]bool), unseen: make(map[string]string)}
 	if b != nil {
 		a.to = append(a.to, a.store(b))
@@ -227,6 +230,7 @@ func (a *Agent) Pass(ctx context.Context) (wait time.Duration, err error) {
 			a.collect(ctx, it)
 		}
 	}
+	a.grow(ctx, now)
 	errs := []error{ctx.Err()}
 	for _, d := range a.to {
 		if errs = append(errs, d.err); d.records > 0 {

@@ -25,6 +25,7 @@ import (
 // A destination is where records go to: the store, or a sink.
 type destination struct {
 	name, verb string
+	bucket     *bucket.Bucket   // nil of a sink
 	marks      string           // the directory of its marks, below .collected
 	done       map[string]bool  // paths of items that are there; mostly they have a mark as well
 	failed     map[string]error // by the path of an item: why it failed when it was tried last
@@ -173,6 +174,7 @@ func (d *destination) isDone(path string) bool {
 // store returns a bucket as a destination.
 func (a *Agent) store(b *bucket.Bucket) *destination {
 	d := newDestination(b.URL, "uploaded", b.Identity)
+	d.bucket = b
 	d.complete = func(mark string) bool {
 		_, err := readMark(mark)
 		return err == nil

@@ -16,6 +16,7 @@ type Numbers struct {
 	unreadable, lost, removed      atomic.Int64
 	unmarked, kept, unseen         atomic.Int64
 	notUploaded, notVerified       atomic.Int64
+	grown                          atomic.Int64
 	found, backlog, oldest         atomic.Int64 // oldest in nanoseconds since 1970, 0 if nothing waits
 
 	seen  map[string]bool // paths that are counted in found
@@ -79,6 +80,7 @@ func (n *Numbers) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	line("sealed_total", "counter", "Records that were sealed.", n.sealed.Load())
 	line("uploaded_total", "counter", "Records that were uploaded.", n.uploaded.Load())
 	line("uploaded_bytes_total", "counter", "Bytes of the records that were uploaded.", n.bytes.Load())
+	line("grown_total", "counter", "Uploads of records of context IDs whose programs run.", n.grown.Load())
 	line("there_total", "counter", "Records that were in the store already.", n.there.Load())
 	line("removed_total", "counter", "Records that were removed here, since they are in the store.", n.removed.Load())
 	line("lost_total", "counter", "Records that others removed before they were uploaded.", n.lost.Load())

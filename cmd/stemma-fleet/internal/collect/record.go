@@ -25,6 +25,7 @@ type item struct {
 	live    string // the live directory of the run
 	number  uint64 // of a segment, else 0
 	changed time.Time
+	growing bool // its program runs
 }
 
 // settled is how long ago a live directory must have changed: a program takes its lock when it begins, and who looks
@@ -32,8 +33,8 @@ type item struct {
 const settled = time.Second
 
 // find returns the items in a directory, or of a live directory, the oldest first. Programs that run have
-// segments only. wait is how long it takes until all that is there can be looked at. With an error it returns what it
-// could look at.
+// segments only; what they have of context IDs is found by running. wait is how long it takes until all that is there
+// can be looked at. With an error it returns what it could look at.
 func (a *Agent) find(dir string, now time.Time) (items []item, wait time.Duration, err error) {
 	place, err := store.Probe(dir)
 	if err != nil {
@@ -117,8 +118,8 @@ func changed(path string) time.Time {
 	return info.ModTime()
 }
 
-// errRuns is the error of a program that was thought to have ended.
-var errRuns = errors.New("the program still runs")
+// errRuns is the error of a program that was thought to have ended, and runs, or the other way round.
+var errRuns = errors.New("the program still runs, or has ended")
 
 // errGoes is the error of a record that lost files while it was read: its program or another agent removes it. It
 // would have been read without what these files counted.
@@ -148,7 +149,9 @@ func (a *Agent) open(it item) (*safefile.Dir, error) {
 // read reads an item, whose directory is d, as 'stemma seal' does, and describes it.
 func (a *Agent) read(d *safefile.Dir, it item) (*record.Record, *bucket.Manifest, error) {
 	kind := bucket.Whole
-	if it.number > 0 {
+	if it.growing {
+		kind = bucket.Growing
+	} else if it.number > 0 {
 		kind = bucket.Segment
 	} else if next, err := livedir.NextSegment(d.Files()); err == nil && next > 0 {
 		kind = bucket.Rest
@@ -156,7 +159,7 @@ func (a *Agent) read(d *safefile.Dir, it item) (*record.Record, *bucket.Manifest
 	files := names(it.path)
 	reading(it.path)
 	p, err := store.ReadHeld(d, kind == bucket.Rest)
-	if !slices.Equal(files, names(it.path)) {
+	if !it.growing && !slices.Equal(files, names(it.path)) {
 		return nil, nil, errGoes
 	}
 	if err != nil {
@@ -166,7 +169,7 @@ func (a *Agent) read(d *safefile.Dir, it item) (*record.Record, *bucket.Manifest
 		return nil, nil, fmt.Errorf("%s: a record of %s, want one that has a run number", it.path,
 			humanize.Plural(len(p.Processes), "process", "processes"))
 	}
-	if place, _ := store.Probe(it.path); it.number == 0 && place.Running() {
+	if place, _ := store.Probe(it.path); it.number == 0 && place.Running() != it.growing {
 		return nil, nil, errRuns
 	}
 	m := a.describe(it, p)
@@ -185,6 +188,9 @@ func (a *Agent) describe(it item, p *record.Record) *bucket.Manifest {
 	m.Service = cmp.Or(a.Service, m.Program, "unknown")
 	if s := proc.Segment; s != nil {
 		m.Segment, m.Began, m.Ended = s.Number, s.Began, s.Ended
+	}
+	if it.growing {
+		m.Ended = time.Now().UTC()
 	}
 	if m.Ended.IsZero() {
 		// Mapped files change their time late: a program that was seen to run has not ended before.

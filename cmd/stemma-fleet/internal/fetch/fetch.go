@@ -56,7 +56,16 @@ func (c *Cache) Each(ctx context.Context, b *bucket.Bucket, q *bucket.Query,
 	dir := filepath.Join(c.Dir, hex.EncodeToString(store[:8]))
 	for _, m := range list {
 		file := filepath.Join(dir, filepath.FromSlash(m.ObjectKey()))
-		if err := c.one(ctx, b, m, file); err != nil {
+		err := c.one(ctx, b, m, file)
+		for tries := 0; bucket.Gone(err) && tries < 3; tries++ {
+			now, failed := b.Instead(ctx, m)
+			if failed != nil {
+				break
+			}
+			m, file = now, filepath.Join(dir, filepath.FromSlash(now.ObjectKey()))
+			err = c.one(ctx, b, m, file)
+		}
+		if err != nil {
 			return err
 		}
 		files = append(files, file)
@@ -137,7 +146,7 @@ func same(file string, m *bucket.Manifest) bool {
 func gaps(list []*bucket.Manifest) (missing []error) {
 	byRun := make(map[string][]uint64)
 	for _, m := range list {
-		if m.Kind != bucket.Whole {
+		if m.Kind == bucket.Segment || m.Kind == bucket.Rest {
 			run := m.Service + " of " + m.Host + ", run " + m.Run
 			byRun[run] = append(byRun[run], m.Segment)
 		}

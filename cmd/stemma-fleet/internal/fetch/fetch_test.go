@@ -96,3 +96,37 @@ func TestKeep(t *testing.T) {
 		files[file] = true
 	}
 }
+
+// TestGrown fetches a record of a run that grows, whose place a later one, or the whole run, takes meanwhile.
+func TestGrown(t *testing.T) {
+	ctx := context.Background()
+	for _, kind := range []bucket.Kind{bucket.Growing, bucket.Whole} {
+		store := new(buckettest.Memory)
+		b := bucket.New(store.Bucket(), "mem://")
+		put := func(kind bucket.Kind, content string) *bucket.Manifest {
+			m := &bucket.Manifest{Service: "srv", Host: "h", Run: "0123456789abcdef", Kind: kind, IDs: true,
+				Began: time.Now(), Ended: time.Now()}
+			if _, err := b.Put(ctx, m, strings.NewReader(content)); err != nil {
+				t.Fatal(err)
+			}
+			return m
+		}
+		first := put(bucket.Growing, "first")
+		store.Fail = func(op, key string) error {
+			if op == "get" && key == first.ObjectKey() {
+				store.Fail = nil
+				store.Change(key, func([]byte) []byte { return nil })
+				put(kind, "second")
+			}
+			return nil
+		}
+		c := &Cache{Dir: t.TempDir(), Most: 1 << 20, Warn: func(err error) { t.Error(err) }}
+		files, err := c.Fetch(ctx, b, new(bucket.Query))
+		if err != nil || len(files) != 1 {
+			t.Fatalf("%s: %q, %v", kind, files, err)
+		}
+		if text, err := os.ReadFile(files[0]); err != nil || string(text) != "second" {
+			t.Errorf("%s: fetched %q, %v", kind, text, err)
+		}
+	}
+}

@@ -20,7 +20,7 @@ import (
 
 // A Memory is a bucket. Its functions may be nil.
 type Memory struct {
-	// Fail is asked before each operation: get, put or list. An error is its result.
+	// Fail is asked before each operation: get, put, list or delete. An error is its result.
 	Fail func(op, key string) error
 	// Stuck is asked before each get and list: true for one that is not answered.
 	Stuck func(op, key string) bool
@@ -241,7 +241,19 @@ func (m *Memory) NewTypedWriter(ctx context.Context, key, _ string, _ *driver.Wr
 func (m *Memory) Copy(context.Context, string, string, *driver.CopyOptions) error { return errNot }
 
 // Delete implements driver.Bucket.
-func (m *Memory) Delete(context.Context, string, *driver.DeleteOptions) error { return errNot }
+func (m *Memory) Delete(_ context.Context, key string, _ *driver.DeleteOptions) error {
+	if err := m.fail("delete", key); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	_, ok := m.objects[key]
+	m.mu.Unlock()
+	if !ok {
+		return errNone
+	}
+	m.Change(key, func([]byte) []byte { return nil })
+	return nil
+}
 
 // SignedURL implements driver.Bucket.
 func (m *Memory) SignedURL(context.Context, string, *driver.SignedURLOptions) (string, error) {
