@@ -114,6 +114,12 @@ func writeTable(b *strings.Builder, doc string, s *ast.StructType, typ types.Typ
 	offsets := layoutSizes.Offsetsof(vars)
 	i := 0
 	for _, f := range s.Fields.List {
+		if len(f.Names) == 0 {
+			v := vars[i]
+			fmt.Fprintf(b, "| %d | %s | [%s](#%s) | %s |\n", offsets[i], v.Name(), v.Name(),
+				anchor(v.Name(), layoutSizes.Sizeof(v.Type())), strings.TrimSpace(f.Comment.Text()))
+			i++
+		}
 		for range f.Names {
 			if v := vars[i]; v.Name() != "_" {
 				name := types.TypeString(v.Type(), func(*types.Package) string { return "" })
@@ -123,6 +129,11 @@ func writeTable(b *strings.Builder, doc string, s *ast.StructType, typ types.Typ
 			i++
 		}
 	}
+}
+
+// anchor is where FORMAT.md has the table of a record.
+func anchor(name string, size int64) string {
+	return strings.ToLower(name) + "-" + strings.ReplaceAll(bytesOf(size), " ", "-")
 }
 
 func bytesOf(n int64) string { return fmt.Sprint(n, " bytes") }

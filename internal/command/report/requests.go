@@ -37,6 +37,8 @@ func (id *RequestID) Of(p *profile.Profile) ([]profile.Request, error) {
 		list = p.RequestsOf(id.Value)
 	}
 	switch {
+	case len(p.Requests) == 0 && slices.ContainsFunc(p.Processes, isSegment):
+		return nil, base.Usagef("no requests in a segment; the live directory of the program has them")
 	case len(p.Requests) == 0:
 		return nil, base.Usagef("no requests in this profile: a program makes them by stemma.Sample and "+
 			"stemma.SampleLabeled, if it was built with %s", engine.Giving(engine.Samples))
@@ -46,6 +48,9 @@ func (id *RequestID) Of(p *profile.Profile) ([]profile.Request, error) {
 	}
 	return list, nil
 }
+
+// isSegment reports whether a segment that has ended was read of a process.
+func isSegment(p profile.Process) bool { return p.Segment != nil && !p.Segment.Ended.IsZero() }
 
 // requests prints the samples that the program asked for: each in a line, the newest first, or
 // all that have one identifier, with their stacks.

@@ -210,12 +210,15 @@ func (r *samplesReader) subtractEarlier() error {
 	}
 	const size = numSampleValues * layout.CounterSize
 	have, err := f.Records(layout.EarlierSamplesSize, h.Nodes, size)
+	if err == nil && have < h.Nodes {
+		err = f.Fail(16, "%d nodes, and the file has %d; it was cut", h.Nodes, have)
+	}
 	if err != nil {
 		return err
 	}
 	for i := range r.nodes {
 		n := &r.nodes[i]
-		if uint64(n.id) >= have { // nodes that came later
+		if uint64(n.id) >= h.Nodes { // those came later
 			break
 		}
 		b, err := f.At(layout.EarlierSamplesSize+int64(n.id)*size, size)

@@ -49,7 +49,7 @@ func (r *Records) readAll(paths []string, keep keeping) error {
 		}
 		paths = []string{newest}
 	}
-	for _, path := range paths {
+	for _, path := range finished(paths) {
 		if err := r.read(path, keep); err != nil {
 			return err
 		}

@@ -10,6 +10,32 @@ import (
 	"github.com/stemma-go/stemma/internal/testing/recordtest"
 )
 
+// TestUnfinished names segments by a pattern, one of which is not complete: it is left out, unless it is all there is.
+func TestUnfinished(t *testing.T) {
+	live := filepath.Join(t.TempDir(), "p.1-abcdef")
+	for _, suffix := range []string{"", ".000001"} {
+		if err := os.CopyFS(live+suffix, recordtest.Shapes().FS()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for suffix, name := range map[string]string{".000002": "tree.new", ".000003": "note"} {
+		if err := os.Mkdir(live+suffix, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(live+suffix, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r, err := Load([]string{live + ".000001", live + ".000002"}); err != nil || len(r.Profiles) != 1 {
+		t.Errorf("a complete segment and one that is not: %v", err)
+	}
+	for _, paths := range [][]string{{live + ".000002"}, {live + ".000001", live + ".000003"}} {
+		if _, err := Load(paths); err == nil || !strings.Contains(err.Error(), "no record") {
+			t.Errorf("%q: error %v", paths, err)
+		}
+	}
+}
+
 // TestRestWithoutSegments asks for what is in no segment of a record that has none: one of a tree, and one of context
 // IDs. The whole would be taken for the rest.
 func TestRestWithoutSegments(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 )
 
 // # Segments
@@ -18,6 +20,27 @@ import (
 
 // segmentName is what the directory of a segment is called.
 var segmentName = regexp.MustCompile(`(.\.[0-9]+-[0-9a-z]{6})\.([0-9]{6,})$`)
+
+// isUnfinished reports whether a path is a segment that its program is writing, or was when it was killed.
+func isUnfinished(path string) bool {
+	live, _, ok := SegmentOf(path)
+	if !ok || !IsLive(live) {
+		return false
+	}
+	files, err := os.ReadDir(path)
+	return err == nil && !slices.ContainsFunc(files, func(f os.DirEntry) bool {
+		return !slices.Contains(layout.UnfinishedFiles[:], f.Name())
+	})
+}
+
+// finished returns paths without segments that are not complete, which a pattern matches as well, unless there is
+// nothing else: what they are to have is in the rest of the run.
+func finished(paths []string) []string {
+	if !slices.ContainsFunc(paths, func(path string) bool { return !isUnfinished(path) }) {
+		return paths
+	}
+	return slices.DeleteFunc(slices.Clone(paths), isUnfinished)
+}
 
 // RestSuffix stands behind the name of a live directory for what is in none of its segments.
 const RestSuffix = ".rest"

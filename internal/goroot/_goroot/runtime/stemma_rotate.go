@@ -311,11 +311,11 @@ func stemmaRotateCounts(at segment.End) (errno uintptr) {
 //go:nowritebarrierrec
 func stemmaRotateSamples(end segment.End) (errno uintptr) {
 	r := &stemmaRotate
-	size := sample.EarlierSize(stemmaSmp.Nodes())
-	if errno = r.files.growAll(&r.samples.Earlier, uintptr(size)); errno != 0 {
+	n := stemmaSmp.Described() // before the files are made long enough: more may come meanwhile
+	if errno = r.files.growAll(&r.samples.Earlier, uintptr(sample.EarlierSize(uint64(n)))); errno != 0 {
 		return r.Next(&r.files, &end, errno)
 	}
-	return r.samples.Rotate(&r.files, &end)
+	return r.samples.Rotate(&r.files, &end, n)
 }
 
 // stemmaSegmentFailed says, once, that a segment could not be written.

@@ -46,22 +46,24 @@ func (s *Samples) RecordSize() uint64 {
 	return layout.SampleHeaderSize + s.Nodes()*SampleNodeSize + memory.Load64(&s.placesUsed)
 }
 
+// Described returns how many nodes there are that have a place: those in front of the first one without.
+func (s *Samples) Described() uint32 { return memory.Load32(&s.scanned) }
+
 // Begin makes the first segment begin, when the record does.
 func (r *Rotator) Begin(wall uint64) {
 	r.Head = &r.Samples.header().Rotation
 	r.Rotator.Begin(wall)
 }
 
-// Rotate ends a segment, and begins the next one. There is room for the sums of Nodes. After an error the segment goes
-// on.
-func (r *Rotator) Rotate(files segment.Files, end *segment.End) (errno uintptr) {
-	return r.Next(files, end, r.segmentOf(files, end))
+// Rotate ends a segment of the first n nodes, which have places, and begins the next one. There is room for the sums of
+// so many. After an error the segment goes on.
+func (r *Rotator) Rotate(files segment.Files, end *segment.End, n uint32) (errno uintptr) {
+	return r.Next(files, end, r.segmentOf(files, end, n))
 }
 
 // segmentOf makes the files of the segment that ends.
-func (r *Rotator) segmentOf(files segment.Files, end *segment.End) (errno uintptr) {
-	x := sampled{s: r.Samples, before: r.Earlier[(r.Number-1)%2], after: r.Earlier[r.Number%2], files: files,
-		n: memory.Load32(&r.Samples.scanned)} // before what follows: their places are complete
+func (r *Rotator) segmentOf(files segment.Files, end *segment.End, n uint32) (errno uintptr) {
+	x := sampled{s: r.Samples, before: r.Earlier[(r.Number-1)%2], after: r.Earlier[r.Number%2], files: files, n: n}
 	if errno = r.sum(&x, end); errno != 0 {
 		return errno
 	}
@@ -189,7 +191,15 @@ func (x *sampled) plan() bool {
 		if i%sampledPart == 0 && !x.files.Rest() {
 			return false
 		}
-		if w := x.grew(i); w != [2]layout.Weight{} && x.want(i) == placeLost {
+		w := x.grew(i)
+		if w == [2]layout.Weight{} {
+			continue
+		}
+		place, ok := x.want(i)
+		if !ok {
+			return false
+		}
+		if place == placeLost {
 			x.lost += w[layout.WeightCPU].Samples + w[layout.WeightWait].Samples
 		}
 	}
@@ -206,24 +216,28 @@ func (x *sampled) plan() bool {
 }
 
 // want makes a node and all that lead to it wanted, if the root is among these; else they are lost. Each node is passed
-// twice at most, and then never more.
-func (x *sampled) want(i uint32) uint32 {
-	is, ok := placeUnknown, true
-	for at, steps := i, uint32(0); is == placeUnknown; steps++ {
+// twice at most, and then never more. ok is false if the program ends meanwhile.
+func (x *sampled) want(i uint32) (is uint32, ok bool) {
+	is = placeUnknown
+	steps := uint32(0)
+	for at, up := i, true; is == placeUnknown; {
 		if is = x.place(at); is != placeUnknown {
 			break
 		}
-		if at, ok = x.up(at); !ok || steps > x.n {
+		if at, up = x.up(at); !up || steps > x.n {
 			is = placeLost
 		}
-	}
-	for at := i; x.place(at) == placeUnknown; {
-		x.setPlace(at, is)
-		if at, ok = x.up(at); !ok {
-			break
+		if steps++; steps%sampledPart == 0 && !x.files.Rest() {
+			return is, false
 		}
 	}
-	return is
+	for at, up := i, true; up && x.place(at) == placeUnknown; at, up = x.up(at) {
+		x.setPlace(at, is)
+		if steps++; steps%sampledPart == 0 && !x.files.Rest() {
+			return is, false
+		}
+	}
+	return is, true
 }
 
 // fill writes the segment's nodes of a part to buf, and returns how many bytes these have.
@@ -234,10 +248,12 @@ func (x *sampled) fill(from uint32, buf unsafe.Pointer) (n uintptr) {
 			continue
 		}
 		node := (*layout.SampleNode)(unsafe.Add(buf, n))
-		*node = layout.SampleNode{PC: x.s.node(i).PC, Weights: x.grew(i), Parent: 1}
-		if up, _ := x.up(i); i > 0 {
+		*node = layout.SampleNode{PC: memory.Load64(&x.s.node(i).PC), Weights: x.grew(i), Parent: 1}
+		if up, ok := x.up(i); i > 0 && ok && x.place(up) < placeWanted {
 			node.Key = x.place(up)
 			node.Parent = node.Key + 1
+		} else if i > 0 { // its page was lost since plan looked at it
+			node.PC = layout.PCOverflow
 		}
 		n += SampleNodeSize
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"testing/fstest"
 	"unsafe"
@@ -82,7 +83,7 @@ func (x *rotated) work(r *rand.Rand, samples int, describe bool) {
 // rotate ends a segment.
 func (x *rotated) rotate() uintptr {
 	x.now += 1e9
-	return x.r.Rotate(x.disk, &segment.End{Wall: uint64(x.now), Now: x.now})
+	return x.r.Rotate(x.disk, &segment.End{Wall: uint64(x.now), Now: x.now}, x.Described())
 }
 
 // A left is what a program leaves that is killed: the live directory and the segments.
@@ -320,6 +321,119 @@ func TestSegmentsLostPages(t *testing.T) {
 				have, on)
 		}
 	}
+}
+
+// TestSegmentsMeanwhile takes samples of new stacks at each rest: a segment has those that were there when it ended,
+// and nothing is written behind the room for these.
+func TestSegmentsMeanwhile(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	x := newRotated(t, 1<<15, "1h")
+	for i := range 6 {
+		x.work(r, 200, true)
+		room, after := EarlierSize(uint64(x.Described())), x.earlier[(i+1)%2]
+		x.disk.Resting = func() { x.work(r, 20, true) }
+		if errno := x.rotate(); errno != 0 {
+			t.Fatal(errno)
+		}
+		x.disk.Resting = nil
+		for _, word := range after[room/8:] {
+			if word != 0 {
+				t.Fatalf("segment %d: something is written behind the %d bytes of its sums", i+1, room)
+			}
+		}
+		x.leave().check(t)
+	}
+}
+
+// TestSegmentsLoseMeanwhile loses a page of the tree at one of the rests: the segment is written, and can be read.
+func TestSegmentsLoseMeanwhile(t *testing.T) {
+	for at := 1; at < 12; at++ {
+		for page := SmpEnd / memorytest.LostPage; page < 20; page += 3 {
+			x := newRotated(t, 1<<14, "1h")
+			for i := range 4000 {
+				x.Add(x.Stack(0, []uintptr{uintptr(100 + i%2), uintptr(200 + i%16), uintptr(1000 + i)}),
+					layout.WeightCPU, 1, 1)
+			}
+			x.scanned = uint32(x.Nodes())
+			x.disk.Resting = func() {
+				if x.disk.Rests == at {
+					memorytest.LosePage(x.mem, page)
+				}
+			}
+			memorytest.MustEnd(t, func() {
+				if errno := x.rotate(); errno != 0 {
+					t.Error(errno)
+				}
+			})
+			if x.disk.Rests < at {
+				continue
+			}
+			if _, err := livedir.Open(x.leave().segments["000001"]); err != nil {
+				t.Fatalf("page %d is lost at rest %d: %v", page, at, err)
+			}
+		}
+	}
+}
+
+// TestSegmentsDeep ends a segment of one deep stack: it rests on the way to the root as well.
+func TestSegmentsDeep(t *testing.T) {
+	const depth = 10 * sampledPart
+	x := newRotated(t, depth+100, "1h")
+	pcs := make([]uintptr, depth)
+	for i := range pcs {
+		pcs[i] = uintptr(1000 + i)
+	}
+	x.Add(x.Stack(0, pcs), layout.WeightCPU, 1, 1)
+	x.scanned = uint32(x.Nodes())
+	if errno := x.rotate(); errno != 0 {
+		t.Fatal(errno)
+	}
+	if x.disk.Rests < 6*depth/sampledPart {
+		t.Errorf("%d rests for a stack of %d frames, want six each %d", x.disk.Rests, depth, sampledPart)
+	}
+}
+
+// TestSegmentsDamaged reads segments, the rest and the whole with some bytes changed, or cut off: reading ends, and
+// sums that are too short are an error.
+func TestSegmentsDamaged(t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 14))
+	x := newRotated(t, 1<<10, "1h")
+	for range 3 {
+		x.work(r, 50, true)
+		x.rotate()
+	}
+	l := x.leave()
+	ended := func(n uint64) bool { return l.segments[segmenttest.Dir(n)[:6]] != nil }
+	sums := l.live[fmt.Sprint(layout.FileEarlierSamples, 1)]
+	whole := sums.Data
+	sums.Data = whole[:EarlierSize(x.Nodes()-1)]
+	if _, err := livedir.OpenRest(l.live, ended); err == nil || !strings.Contains(err.Error(), "it was cut") {
+		t.Errorf("sums that were cut have the error %v", err)
+	}
+	sums.Data = whole
+	memorytest.MustEnd(t, func() {
+		for range 2000 {
+			dirs := append(slices.Collect(maps.Values(l.segments)), l.live)
+			dir := dirs[r.IntN(len(dirs))]
+			names := slices.Sorted(maps.Keys(dir))
+			file := dir[names[r.IntN(len(names))]]
+			before := file.Data
+			file.Data = bytes.Clone(before)
+			for range 1 + r.IntN(4) {
+				at := r.IntN(len(file.Data))
+				if r.IntN(2) == 0 {
+					at = min(at, r.IntN(layout.SampleHeaderSize))
+				}
+				file.Data[at] = []byte{0, 1, 0xff, byte(r.Uint32())}[r.IntN(4)]
+			}
+			if r.IntN(4) == 0 {
+				file.Data = file.Data[:r.IntN(len(file.Data))]
+			}
+			_, _ = livedir.Open(dir)
+			_, _ = livedir.OpenRest(dir, ended)
+			file.Data = before
+		}
+	})
 }
 
 // onPage returns how many of all samples no node has.

@@ -239,24 +239,32 @@ func TestRotateKilled(t *testing.T) {
 // TestRotateSamples ends segments of samples all the time, in programs that end and in those that are killed: each
 // sample is in one segment, or in what came behind the last one.
 func TestRotateSamples(t *testing.T) {
-	t.Run("incremental", func(t *testing.T) { rotateSamples(t, "walk=incremental", "-engine=sample") })
-	t.Run("marker", func(t *testing.T) { rotateSamples(t, "walk=marker", "-engine=sample") })
-	t.Run("acct", func(t *testing.T) {
-		e2e.NeedFull(t)
-		rotateSamples(t, "", "-engine=acct", "-trigger=calls:307")
-	})
+	for _, name := range []string{"busy", "grows"} {
+		t.Run(name, func(t *testing.T) { rotateSamples(t, name, "walk=incremental", "-engine=sample") })
+		t.Run(name+" marker", func(t *testing.T) { rotateSamples(t, name, "walk=marker", "-engine=sample") })
+		t.Run(name+" acct", func(t *testing.T) {
+			e2e.NeedFull(t)
+			rotateSamples(t, name, "", "-engine=acct", "-recursion=full", "-trigger=calls:307")
+		})
+	}
 }
 
-func rotateSamples(t *testing.T, settings string, flags ...string) {
-	exe := e2e.Build(t, "busy", flags...)
+// rotateSamples runs a program that is busy with few stacks, or with ever new ones: its files grow all the time.
+func rotateSamples(t *testing.T, name, settings string, flags ...string) {
+	exe := e2e.Build(t, name, flags...)
 	for i := range 6 {
 		out := t.TempDir()
 		cmd := e2e.Command(t, out, exe, "BUSY_TIME=1s", "BUSY_DEPTH=30", fmt.Sprintf("STEMMA_ROTATE=%dms", 5+10*i),
 			"STEMMA_SAMPLING="+settings)
 		killed := i%2 == 0
+		stdin, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
+		time.AfterFunc(time.Second, func() { stdin.Close() })
 		if killed {
 			time.AfterFunc(time.Duration(300+rand.IntN(500))*time.Millisecond, func() { cmd.Process.Kill() })
 		}

@@ -22,6 +22,7 @@ type Disk struct {
 	Held     map[uint64]bool // segments that cannot be removed
 	Rests    int
 	LeaveAt  int    // the rest at which the program ends, 0 for none
+	Resting  func() // is called at each rest, if it is not nil
 	Longest  uint64 // Write
 }
 
@@ -88,6 +89,9 @@ func (d *Disk) Remove(n uint64) (bool, uintptr) {
 
 func (d *Disk) Rest() bool {
 	d.Rests++
+	if d.Resting != nil {
+		d.Resting()
+	}
 	return d.Rests != d.LeaveAt
 }
 
