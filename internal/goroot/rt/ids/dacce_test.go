@@ -1326,6 +1326,31 @@ func TestEncodePrice(t *testing.T) {
 	}
 }
 
+// TestEncodeRefined makes one plan after the other of random programs that have too few ids. Each looks at one setting
+// more than the last one: in the end they push about as many calls as a plan that looks at all.
+func TestEncodeRefined(t *testing.T) {
+	begin, refined, best := uint64(0), uint64(0), uint64(0)
+	for seed := range uint64(40) {
+		encodeRandom(t, seed, 300, func(m *computer) {
+			m.c.Limit(64, 0, 0)
+			m.ended = func() {
+				_, _, edges := m.c.Encoding()
+				for i := range edges {
+					m.c.Hit(i, 1<<m.r.IntN(20))
+				}
+				begin += m.c.Replan(&m.clock, 1e6, 1, false)
+				refined += m.c.Replan(&m.clock, 1e6, 150, false)
+				best += m.c.Replan(&m.clock, 1e6, 1, true)
+			}
+		})
+	}
+	t.Logf("%d calls a second are pushed at first, %d when plans were refined, %d if all settings are looked at", begin,
+		refined, best)
+	if refined > best+best/50 || begin < best+best/20 {
+		t.Errorf("%d calls a second are pushed in the end, want about %d, and %d at first", refined, best, begin)
+	}
+}
+
 // FuzzEncode runs random programs with and without limits.
 func FuzzEncode(f *testing.F) {
 	f.Add(uint64(1), uint16(200), uint8(0))

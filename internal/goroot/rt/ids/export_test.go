@@ -94,6 +94,20 @@ func (c *Dacce) PlannedEdges() (edges []PlannedEdge) {
 	return edges
 }
 
+// Replan makes plans of what was seen by a time, one each interval, and returns how many calls a second the last one
+// pushes. Anew looks at all settings instead of those next to what the plan has.
+func (c *Dacce) Replan(clock *uint64, interval uint64, plans int, anew bool) (cost uint64) {
+	for range plans {
+		if anew {
+			c.plan.level, c.plan.price = -1, 0
+		}
+		*clock += interval
+		c.Snapshot(*clock)
+		c.Plan(func() {})
+	}
+	return c.plan.Cost
+}
+
 // PlanAnew makes the plan once more, as if it were the first one.
 func (c *Dacce) PlanAnew() {
 	c.plan.ordered, c.plan.numOrdered, c.plan.level = 0, 0, -1

@@ -13,7 +13,7 @@ type Pace struct {
 }
 
 const (
-	missCost   = 40      // of an entry through the slow path
+	missCost   = 70      // of an entry through the slow path
 	stopCost   = 50e3    // of a stop of the world
 	planCost   = 80      // of a plan, for each function and edge
 	missMin    = 256     // entries below which nothing is due

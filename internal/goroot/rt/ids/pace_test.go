@@ -11,7 +11,7 @@ const (
 	second      = 1000 * millisecond
 )
 
-// a plan of a size whose cost is 130 µs: 3,250 slow entries.
+// a plan of a size whose cost is 130 µs: 1,858 slow entries.
 const paceSize = 1000
 
 // TestPaceDue has one reason after the other for a re-encoding, each with what just does not suffice.
@@ -29,8 +29,8 @@ func TestPaceDue(t *testing.T) {
 			{2 * millisecond, ids.Work{Missed: 1e6}, true},
 		},
 		"slow entries": {
-			{2 * millisecond, ids.Work{Missed: 3249}, false},
-			{2 * millisecond, ids.Work{Missed: 3250}, true},
+			{2 * millisecond, ids.Work{Missed: 1857}, false},
+			{2 * millisecond, ids.Work{Missed: 1858}, true},
 		},
 		"new edges": {
 			{second / 2, ids.Work{Unplanned: 1}, false},

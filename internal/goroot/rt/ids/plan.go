@@ -66,10 +66,12 @@ type plan struct {
 	numEdges            uint32
 	ordered, numOrdered uint32 // functions and vertices that stand in order
 	level, price        int    // of loopLevels and prices, that the plan has
+	turn                int    // which of the other settings is looked at next, see refine
 	numFuncs            uint32 // when the plan was begun, as those below
 	numSites            uint32
 	numSeen             uint32
 	began, halved       uint64 // when, and when weights were halved last: nanoseconds
+	passed              uint64 // since the plan before
 	back, left          uint64
 	loopWeight          uint64 // of the heaviest loop
 	maxID               uint32
@@ -192,7 +194,7 @@ func (c *Dacce) Snapshot(now uint64) {
 	}
 	c.missed = 0
 	passed := max(now-p.began, 1000)
-	p.began = now
+	p.began, p.passed = now, passed
 	if p.halved == 0 {
 		p.halved = now
 	}
@@ -608,14 +610,65 @@ func (p *plan) levels(e *planEdge, most uint64) uint64 {
 // caller's ids are more than its weight times that. The first leaves nothing out but what has no room.
 var prices = [...]uint{30, 26, 22, 18, 14, 10, 6, 2}
 
-// number gives ids to all edges, with the levels of loops and the price of ids that cost least.
+// number gives ids to all edges, with the levels of loops and the price of ids that cost least. To number them takes
+// most of the time of a plan. While plans come fast, each but the first looks at one setting besides what it has.
 func (p *plan) number(pause func()) {
 	first := p.level < 0
 	p.level = max(p.level, 0)
+	if !first && p.passed < slow {
+		p.refine(pause)
+		return
+	}
 	p.tune(&p.level, len(loopLevels), first, pause)
 	if p.left != 0 || p.price != 0 {
 		p.tune(&p.price, len(prices), first, pause)
 		p.tune(&p.level, len(loopLevels), false, pause)
+	}
+}
+
+// slow is the time, in nanoseconds, since the last plan from which on a plan looks at all settings near what it has.
+const slow = 1e9
+
+// refine numbers the edges with what the plan has, or with another setting if that costs less: in turn one next to what
+// it has, and one of all.
+func (p *plan) refine(pause func()) {
+	level, price := p.level, p.price
+	if level == 0 && price == 0 && p.left == 0 { // as it was: then nothing else pushes less
+		if p.numberEdges(); p.left == 0 {
+			return
+		}
+	}
+	for p.level == level && p.price == price {
+		p.look(level, price)
+		p.turn++
+	}
+	p.numberEdges()
+	otherLevel, otherPrice, left, cost := p.level, p.price, p.left, p.Cost
+	pause()
+	p.level, p.price = level, price
+	p.numberEdges()
+	if cost < p.Cost || cost == p.Cost && left < p.left {
+		pause()
+		p.level, p.price = otherLevel, otherPrice
+		p.numberEdges()
+	}
+}
+
+// look makes the setting the one whose turn it is, next to the given one or not. It may be the same.
+func (p *plan) look(level, price int) {
+	const levels, all = len(loopLevels), len(loopLevels) * len(prices)
+	p.level, p.price = level, price
+	switch turn := p.turn / 2; {
+	case p.turn%2 != 0:
+		p.level, p.price = turn%all%levels, turn%all/levels
+	case turn%4 == 0:
+		p.level = max(level-1, 0)
+	case turn%4 == 1:
+		p.price = max(price-1, 0)
+	case turn%4 == 2:
+		p.level = min(level+1, levels-1)
+	default:
+		p.price = min(price+1, len(prices)-1)
 	}
 }
 
