@@ -52,7 +52,7 @@ const rule = `
 	internal/goroot/rt/sample: internal/goroot/rt/fold, internal/goroot/rt/segment;
 	internal/safefile: internal/progress;
 	internal/goroot/rt/ids: internal/goroot/rt/recorder;
-	internal/goroot/rt/tree: internal/goroot/rt/fold, internal/goroot/rt/recorder, internal/goroot/rt/segment;
+	internal/goroot/rt/tree: internal/goroot/rt/recorder, internal/goroot/rt/sample;
 	internal/testing/foldtest: internal/goroot/rt/fold;
 	profile: internal/goroot/layout, internal/homes, internal/nodetable, internal/sealed;
 	internal/goroot/rt/checker: internal/goroot/rt/tree;

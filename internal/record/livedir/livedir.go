@@ -84,7 +84,7 @@ func newDir(fsys fs.FS) *Dir { return &Dir{FS: fsys, bypassed: make(map[uint32]b
 func (l *Dir) open() (*Dir, error) {
 	fsys := l.FS
 	var samples *samplesReader
-	if HasFile(fsys, layout.FileSamples) {
+	if l.hasSamples() {
 		var err error
 		if samples, err = l.openSamples(); err != nil {
 			return nil, err

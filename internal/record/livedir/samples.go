@@ -2,7 +2,9 @@ package livedir
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"slices"
 	"strings"
@@ -16,6 +18,26 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
+// newSamples is what the samples of a segment are called that has a tree as well, until a moment behind that. They are
+// complete when the tree has its name.
+const newSamples = layout.FileSamples + layout.NewSuffix
+
+// hasSamples reports whether the directory has samples.
+func (l *Dir) hasSamples() bool {
+	return HasFile(l.FS, layout.FileSamples) || HasFile(l.FS, layout.FileTree) && HasFile(l.FS, newSamples)
+}
+
+// openSamplesFile opens the samples, which may get their name meanwhile.
+func (l *Dir) openSamplesFile() (*File, error) {
+	f, err := OpenFile(l.FS, layout.FileSamples)
+	if errors.Is(err, fs.ErrNotExist) && HasFile(l.FS, layout.FileTree) {
+		if f, err = OpenFile(l.FS, newSamples); errors.Is(err, fs.ErrNotExist) {
+			f, err = OpenFile(l.FS, layout.FileSamples)
+		}
+	}
+	return f, err
+}
+
 // openSamples reads the samples of the sampling engine, with the nodes that they are of, before the tree that these
 // may refer to. The file must be closed.
 func (l *Dir) openSamples() (*samplesReader, error) {
@@ -25,7 +47,7 @@ func (l *Dir) openSamples() (*samplesReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.f, err = OpenFile(l.FS, layout.FileSamples); err != nil {
+	if r.f, err = l.openSamplesFile(); err != nil {
 		return nil, err
 	}
 	if err = r.readHeader(); err == nil {

@@ -52,34 +52,58 @@ func stemmaRotateInit() {
 	case stemmaOption("verify") == "on":
 		stemmaNotRotated("what -verify compares has no segments")
 		return
-	case stemmaAccumulates() || stemmaCPUOn():
-		stemmaNotRotated("counts with samples beside them, of calls or of time on CPU, have no segments")
-		return
 	}
 	r.counts.Tree, r.counts.Record = &stemma.tree, &stemma.record
-	r.counts.Buffer = stemmaMemory(tree.SinkSize)
-	if r.counts.Buffer != nil && stemmaRotateFiles(&r.counts.Rotator, rotation, &r.counts.Earlier, layout.FileEarlier,
-		stemma.size-tree.SinkSize) {
+	if r.counts.Buffer = stemmaMemory(tree.SinkSize); r.counts.Buffer == nil {
+		stemmaNotRotated("out of memory")
+		return
+	}
+	if stemmaRotateSums(&r.counts.Earlier, layout.FileEarlier, stemma.size-tree.SinkSize) &&
+		stemmaRotateBy(&r.counts.Rotator, rotation) {
 		r.counts.Begin(stemmaWall())
 		r.on = true
 	}
 }
 
-// stemmaRotateSamplesInit is stemmaRotateInit for a record of samples that has at most so many nodes. It runs in
-// schedinit, when the record is there.
+// stemmaRotateSamplesInit is stemmaRotateInit for samples that have at most so many nodes. It runs in schedinit, when
+// they can be recorded.
 func stemmaRotateSamplesInit(nodes uintptr) {
 	r := &stemmaRotate
-	rotation, ok := stemmaRotation()
-	if !ok {
+	if stemma.main != layout.FileSamples {
+		stemmaRotateBeside(nodes)
 		return
 	}
-	r.samples.Samples = &stemmaSmp.Samples
-	r.samples.Buffer = stemmaMemory(sample.BufferSize)
-	if r.samples.Buffer != nil && stemmaRotateFiles(&r.samples.Rotator, rotation, &r.samples.Earlier,
-		layout.FileEarlierSamples, uintptr(sample.EarlierSize(uint64(nodes)))) {
+	rotation, ok := stemmaRotation()
+	if ok && stemmaRotateSampleSums(nodes) && stemmaRotateBy(&r.samples.Rotator, rotation) {
 		r.samples.Begin(stemmaWall())
 		r.on = true
 	}
+}
+
+// stemmaRotateBeside makes segments of a tree, if it has any, have the samples that lie beside it.
+func stemmaRotateBeside(nodes uintptr) {
+	r := &stemmaRotate
+	if !r.on {
+		return
+	}
+	if r.on = stemmaRotateSampleSums(nodes); r.on {
+		r.counts.Beside = &r.samples.Sums
+	} else {
+		r.Head.Segment = 0
+	}
+}
+
+// stemmaRotateSampleSums makes what is needed for segments of samples. It reports whether it could; else it says why
+// not.
+func stemmaRotateSampleSums(nodes uintptr) bool {
+	r := &stemmaRotate.samples
+	r.Samples = &stemmaSmp.Samples
+	if r.Buffer = stemmaMemory(sample.BufferSize); r.Buffer == nil {
+		stemmaNotRotated("out of memory")
+		return false
+	}
+	size := sample.EarlierSize(uint64(nodes))
+	return stemmaRotateSums(&r.Earlier, layout.FileEarlierSamples, uintptr(size))
 }
 
 // stemmaRotation returns what STEMMA_ROTATE asks for. ok is false if it asks for nothing, or cannot be met.
@@ -94,10 +118,8 @@ func stemmaRotation() (rotation segment.Rotation, ok bool) {
 	return rotation, ok
 }
 
-// stemmaRotateFiles makes the two files of sums, of size bytes at most, and what else a rotator needs. It reports
-// whether it could; else it says why not.
-func stemmaRotateFiles(of *segment.Rotator, rotation segment.Rotation, sums *[2]unsafe.Pointer, name string,
-	size uintptr) bool {
+// stemmaRotateSums makes two files of sums, of size bytes at most. It reports whether it could; else it says why not.
+func stemmaRotateSums(sums *[2]unsafe.Pointer, name string, size uintptr) bool {
 	for i, name := range [...]string{name + "0", name + "1"} {
 		p, errno := unsafe.Pointer(nil), uintptr(linuxENOMEM)
 		if stemmaSpares(size) {
@@ -115,6 +137,12 @@ func stemmaRotateFiles(of *segment.Rotator, rotation segment.Rotation, sums *[2]
 		}
 		sums[i] = p
 	}
+	return true
+}
+
+// stemmaRotateBy makes a rotator what ends segments. It reports whether there is memory for that; else it says that
+// there is none.
+func stemmaRotateBy(of *segment.Rotator, rotation segment.Rotation) bool {
 	if of.Ends = stemmaMemory(segment.EndsSize); of.Ends == nil {
 		stemmaNotRotated("out of memory")
 		return false
@@ -260,15 +288,19 @@ func stemmaGiveWay() {
 }
 
 // stemmaRecordSize returns how much is in use of a record that ends segments: of the tree, of function records and of
-// all shards, or of samples and places.
+// all shards, and of samples and places.
 //
 //go:nowritebarrierrec
 func stemmaRecordSize() uint64 {
+	size := uint64(0)
 	if stemmaRotate.samples.Samples != nil {
-		return stemmaSmp.RecordSize()
+		size = stemmaSmp.RecordSize()
 	}
-	h := stemma.record.Header()
-	return memory.Load64(&h.Used)*uint64(1+memory.Load32(&h.Shards)) + memory.Load64(&h.FuncsUsed)
+	if stemma.main == layout.FileTree {
+		h := stemma.record.Header()
+		size += memory.Load64(&h.Used)*uint64(1+memory.Load32(&h.Shards)) + memory.Load64(&h.FuncsUsed)
+	}
+	return size
 }
 
 // stemmaRotateNow ends a segment. It runs on g0, with or without a P, by whoever has made stemmaRotate busy.
@@ -281,10 +313,10 @@ func stemmaRotateNow() {
 	r.due, r.grown = now+r.Every, stemmaRecordSize()
 	r.files = stemmaSegmentFiles{dir: -1, fd: -1}
 	end, errno := segment.End{Wall: stemmaWall(), Now: now}, uintptr(0)
-	if r.samples.Samples != nil {
-		errno = stemmaRotateSamples(end)
-	} else {
+	if stemma.main == layout.FileTree {
 		errno = stemmaRotateCounts(end)
+	} else {
+		errno = stemmaRotateSamples(end)
 	}
 	if errno != 0 && errno != segment.Left && !r.said {
 		r.said = true
@@ -292,15 +324,24 @@ func stemmaRotateNow() {
 	}
 }
 
-// stemmaRotateCounts ends a segment of a tree.
+// stemmaRotateCounts ends a segment of a tree, with the samples beside it.
 //
 //go:nowritebarrierrec
 func stemmaRotateCounts(at segment.End) (errno uintptr) {
 	r := &stemmaRotate
-	// In this order: functions come before the nodes that are of them, and shards are as long as the tree.
-	end := tree.End{End: at, Used: stemma.tree.Complete()}
+	// In this order: functions come before the nodes that are of them, these before samples that stand for them, and
+	// shards are as long as the tree.
+	end := tree.End{End: at}
+	if r.counts.Beside != nil {
+		end.Samples = stemmaSmp.Described()
+		errno = r.files.growAll(&r.samples.Earlier, uintptr(sample.EarlierSize(uint64(end.Samples))))
+	}
+	end.Used = stemma.tree.Complete()
 	end.Funcs, end.Shards = stemma.record.UsedFuncs(), stemmaAllShards()
-	if errno = r.files.growAll(&r.counts.Earlier, uintptr(end.Used)); errno != 0 {
+	if errno == 0 {
+		errno = r.files.growAll(&r.counts.Earlier, uintptr(end.Used))
+	}
+	if errno != 0 {
 		return r.Next(&r.files, &at, errno)
 	}
 	return r.counts.Rotate(&r.files, &end)

@@ -107,9 +107,7 @@ func stemmaSampleInit() {
 	}
 	stemmaConfigure()
 	stemmaCheckSettings()
-	if stemma.main == layout.FileSamples {
-		stemmaRotateSamplesInit(nodes)
-	}
+	stemmaRotateSamplesInit(nodes)
 	stemmaSmp.on, stemma.making = true, false
 	stemmaSamplingAPI = &stemmaSamplingAPIs
 }

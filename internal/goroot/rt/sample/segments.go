@@ -21,12 +21,18 @@ import (
 // sampledPart is how many nodes are looked at between two rests: about 10 to 50 µs of work.
 const sampledPart = 1 << 11
 
-// A Rotator ends segments of samples. It is used as a [segment.Rotator] is.
+// Sums are what segments of samples are made with. What they point to is not in the Go heap.
+type Sums struct {
+	Samples *Samples
+	Earlier [2]unsafe.Pointer // the sums, of EarlierSize bytes
+	Buffer  unsafe.Pointer    // of BufferSize bytes
+}
+
+// A Rotator ends segments of samples. It is used as a [segment.Rotator] is. Where samples lie beside a tree, that of
+// the tree does.
 type Rotator struct {
 	segment.Rotator
-	Samples *Samples
-	Earlier [2]unsafe.Pointer // sums, of EarlierSize bytes
-	Buffer  unsafe.Pointer    // of BufferSize bytes
+	Sums
 }
 
 // BufferSize is the size of Rotator.Buffer: the header fits, and all nodes of a part.
@@ -63,21 +69,62 @@ func (r *Rotator) Rotate(files segment.Files, end *segment.End, n uint32) (errno
 
 // segmentOf makes the files of the segment that ends.
 func (r *Rotator) segmentOf(files segment.Files, end *segment.End, n uint32) (errno uintptr) {
-	x := sampled{s: r.Samples, before: r.Earlier[(r.Number-1)%2], after: r.Earlier[r.Number%2], files: files, n: n}
-	if errno = r.sum(&x, end); errno != 0 {
+	x := r.Part(r.Number, n, files)
+	if errno = x.Sum(end); errno != 0 {
 		return errno
 	}
 	errno = segment.NoMemory
-	if x.places = files.Memory(uint64(x.n) * uint64(unsafe.Sizeof(placeUnknown))); x.places != nil {
-		errno = r.write(files, end, &x)
+	if x.Places = files.Memory(x.PlacesSize()); x.Places != nil {
+		errno = r.write(&x, end)
 	}
 	files.Done(errno == 0)
 	return errno
 }
 
-// sum writes down what all nodes have by now.
-func (r *Rotator) sum(x *sampled, end *segment.End) (errno uintptr) {
-	h, sums := r.Samples.header(), (*layout.EarlierSamples)(x.after)
+// write writes a segment.
+func (r *Rotator) write(x *Part, end *segment.End) (errno uintptr) {
+	if !x.Plan() {
+		return segment.Left
+	}
+	if errno = x.files.Create(r.Number); errno == 0 {
+		errno = x.Write(r.Of(end))
+	}
+	if errno == 0 {
+		errno = x.files.Commit(segment.Samples)
+	}
+	return errno
+}
+
+// Part returns what is to be a segment's, of the first n nodes. There is room for the sums of so many.
+func (s *Sums) Part(number uint64, n uint32, files segment.Files) Part {
+	return Part{s: s.Samples, buffer: s.Buffer, number: number, n: n, files: files,
+		before: s.Earlier[(number-1)%2], after: s.Earlier[number%2]}
+}
+
+// A Part is what was sampled between two sums. Sum comes first, Plan when there is memory, and Write.
+type Part struct {
+	Places unsafe.Pointer // zeroed memory of PlacesSize: for each node a uint32, by the constants below
+
+	// Contexts is the memory of places of the tree beside the samples, if there is one, which has ContextsEnd bytes.
+	Contexts    unsafe.Pointer
+	ContextsEnd uint32
+
+	s             *Samples
+	before, after unsafe.Pointer // EarlierSamples
+	buffer        unsafe.Pointer
+	number        uint64 // of the segment
+	n             uint32 // nodes that may be in it
+	size          uint32 // nodes that are in it
+	lost          uint64 // samples of nodes that do not hang below the root
+	files         segment.Files
+}
+
+// PlacesSize returns the bytes of Places.
+func (x *Part) PlacesSize() uint64 { return uint64(x.n) * uint64(unsafe.Sizeof(placeUnknown)) }
+
+// Sum writes down what all nodes have by now.
+func (x *Part) Sum(end *segment.End) (errno uintptr) {
+	h, sums := x.s.header(), (*layout.EarlierSamples)(x.after)
 	memory.StoreFirst64(&sums.Segment, 0)
 	sums.Stats, sums.Latency = h.Stats, h.Latency
 	for i := range x.n {
@@ -90,57 +137,37 @@ func (r *Rotator) sum(x *sampled, end *segment.End) (errno uintptr) {
 		}
 	}
 	sums.Ended, sums.Nodes = end.Wall, uint64(x.n)
-	memory.StoreRel64(&sums.Segment, r.Number)
+	memory.StoreRel64(&sums.Segment, x.number)
 	return 0
 }
 
-// write writes a segment.
-func (r *Rotator) write(files segment.Files, end *segment.End, x *sampled) (errno uintptr) {
-	if !x.plan() {
-		return segment.Left
-	}
-	if errno = files.Create(r.Number); errno != 0 {
-		return errno
-	}
+// Write writes the places and the nodes of a segment, whose header says what of has.
+func (x *Part) Write(of layout.Rotation) (errno uintptr) {
 	used := memory.Load64(&x.s.placesUsed)
-	if errno = segment.WriteAll(files, segment.Places, x.s.places.At(0), used); errno != 0 {
+	if errno = segment.WriteAll(x.files, segment.Places, x.s.places.At(0), used); errno != 0 {
 		return errno
 	}
-	h := (*layout.SampleHeader)(r.Buffer)
+	h := (*layout.SampleHeader)(x.buffer)
 	*h = *x.s.header()
 	if string(h.Magic[:]) != layout.SampleMagic {
 		return segment.LostHeader
 	}
 	h.Max, h.Used, h.Places = uint64(x.size), uint64(x.size), used
 	x.stats(h)
-	h.Rotation = r.Of(end)
+	h.Rotation = of
 	for from, n := uint32(0), uintptr(layout.SampleHeaderSize); ; {
 		if n > 0 {
-			errno = files.Write(segment.Samples, r.Buffer, uint64(n))
+			errno = x.files.Write(segment.Samples, x.buffer, uint64(n))
 		}
-		if errno != 0 {
+		if errno != 0 || from >= x.n {
 			return errno
 		}
-		if from >= x.n {
-			return files.Commit(segment.Samples)
-		}
-		if !files.Rest() {
+		if !x.files.Rest() {
 			return segment.Left
 		}
-		n = x.fill(from, r.Buffer)
+		n = x.fill(from, x.buffer)
 		from += sampledPart
 	}
-}
-
-// sampled is what was sampled between two sums.
-type sampled struct {
-	s             *Samples
-	before, after unsafe.Pointer // EarlierSamples
-	n             uint32         // nodes that may be in it
-	places        unsafe.Pointer // for each node a uint32: where it is in the segment, by the constants below
-	size          uint32         // nodes that are in it
-	lost          uint64         // samples of nodes that do not hang below the root
-	files         segment.Files
 }
 
 // What is known of a node, instead of its place in the segment. The root is node 0 there as well.
@@ -151,12 +178,12 @@ const (
 )
 
 // place returns what is known of a node. Memory of zeros knows nothing, so this is kept the other way round.
-func (x *sampled) place(i uint32) uint32 {
-	return ^*(*uint32)(unsafe.Add(x.places, uintptr(i)*unsafe.Sizeof(i)))
+func (x *Part) place(i uint32) uint32 {
+	return ^*(*uint32)(unsafe.Add(x.Places, uintptr(i)*unsafe.Sizeof(i)))
 }
 
-func (x *sampled) setPlace(i, place uint32) {
-	*(*uint32)(unsafe.Add(x.places, uintptr(i)*unsafe.Sizeof(i))) = ^place
+func (x *Part) setPlace(i, place uint32) {
+	*(*uint32)(unsafe.Add(x.Places, uintptr(i)*unsafe.Sizeof(i))) = ^place
 }
 
 // weightsOf returns the weights of a node in sums.
@@ -165,7 +192,7 @@ func weightsOf(sums unsafe.Pointer, i uint32) *[2]layout.Weight {
 }
 
 // grew returns by how much the weights of a node have grown. What is less than it was is on a page that was lost.
-func (x *sampled) grew(i uint32) (w [2]layout.Weight) {
+func (x *Part) grew(i uint32) (w [2]layout.Weight) {
 	after := weightsOf(x.after, i)
 	var before [2]layout.Weight
 	if uint64(i) < (*layout.EarlierSamples)(x.before).Nodes {
@@ -179,13 +206,14 @@ func (x *sampled) grew(i uint32) (w [2]layout.Weight) {
 }
 
 // up returns the parent of a node; ok is false of one that is not complete.
-func (x *sampled) up(i uint32) (parent uint32, ok bool) {
+func (x *Part) up(i uint32) (parent uint32, ok bool) {
 	p := memory.Load32(&x.s.node(i).Parent)
 	return p - 1, p != 0 && p-1 < x.n
 }
 
-// plan says which nodes the segment has, and where. It reports false if the program ends meanwhile.
-func (x *sampled) plan() bool {
+// Plan says which nodes the segment has, and where, and wants the contexts that these stand for in the tree. It reports
+// false if the program ends meanwhile.
+func (x *Part) Plan() bool {
 	x.setPlace(0, placeWanted)
 	for i := uint32(1); i < x.n; i++ {
 		if i%sampledPart == 0 && !x.files.Rest() {
@@ -210,14 +238,26 @@ func (x *sampled) plan() bool {
 		if x.place(i) == placeWanted {
 			x.setPlace(i, x.size)
 			x.size++
+			if context := x.context(memory.Load64(&x.s.node(i).PC)); context != nil {
+				*context = segment.Wanted
+			}
 		}
 	}
 	return true
 }
 
+// context returns the place of the node of the tree that an address stands for, nil if it stands for none.
+func (x *Part) context(pc uint64) *uint32 {
+	off := uint32(pc)
+	if pc&layout.PCNode == 0 || off >= x.ContextsEnd || off%layout.CounterSize != 0 {
+		return nil
+	}
+	return segment.Place(x.Contexts, off)
+}
+
 // want makes a node and all that lead to it wanted, if the root is among these; else they are lost. Each node is passed
 // twice at most, and then never more. ok is false if the program ends meanwhile.
-func (x *sampled) want(i uint32) (is uint32, ok bool) {
+func (x *Part) want(i uint32) (is uint32, ok bool) {
 	is = placeUnknown
 	steps := uint32(0)
 	for at, up := i, true; is == placeUnknown; {
@@ -241,7 +281,7 @@ func (x *sampled) want(i uint32) (is uint32, ok bool) {
 }
 
 // fill writes the segment's nodes of a part to buf, and returns how many bytes these have.
-func (x *sampled) fill(from uint32, buf unsafe.Pointer) (n uintptr) {
+func (x *Part) fill(from uint32, buf unsafe.Pointer) (n uintptr) {
 	for i := from; i < min(from+sampledPart, x.n); i++ {
 		place := x.place(i)
 		if place >= placeWanted {
@@ -255,13 +295,16 @@ func (x *sampled) fill(from uint32, buf unsafe.Pointer) (n uintptr) {
 		} else if i > 0 { // its page was lost since plan looked at it
 			node.PC = layout.PCOverflow
 		}
+		if context := x.context(node.PC); context != nil {
+			node.PC = layout.PCNode | uint64(*context)
+		}
 		n += SampleNodeSize
 	}
 	return n
 }
 
 // stats makes what a header counts what was counted between the sums.
-func (x *sampled) stats(h *layout.SampleHeader) {
+func (x *Part) stats(h *layout.SampleHeader) {
 	before, after := (*layout.EarlierSamples)(x.before), (*layout.EarlierSamples)(x.after)
 	for i := range h.Stats {
 		h.Stats[i] = after.Stats[i] - min(after.Stats[i], before.Stats[i])

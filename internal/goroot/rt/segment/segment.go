@@ -44,6 +44,14 @@ const (
 	NumFiles
 )
 
+// Wanted marks in memory of places what a segment has, and has no new offset there yet.
+const Wanted = 1
+
+// Place returns where the new offset of an object of a tree is, in a memory of places: 0 if a segment has it not.
+func Place(places unsafe.Pointer, off uint32) *uint32 {
+	return (*uint32)(unsafe.Add(places, off/layout.CounterSize*layout.CellSize))
+}
+
 // Part is how many bytes of what is not counted are written between two rests.
 const Part = 1 << 18
 

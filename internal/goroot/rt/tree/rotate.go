@@ -6,6 +6,7 @@ import (
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt/memory"
 	"github.com/stemma-go/stemma/internal/goroot/rt/recorder"
+	"github.com/stemma-go/stemma/internal/goroot/rt/sample"
 	"github.com/stemma-go/stemma/internal/goroot/rt/segment"
 )
 
@@ -23,6 +24,7 @@ type Rotator struct {
 	Record  *recorder.Recorder
 	Earlier [2]unsafe.Pointer // the sums, of the shape of a shard
 	Buffer  unsafe.Pointer    // of SinkSize bytes: a node fits
+	Beside  *sample.Sums      // samples beside the tree, nil if there are none
 
 	lost, losing [len(layout.Header{}.Lost)]uint64 // as in the header, when the segment began and when it ends
 }
@@ -32,6 +34,7 @@ type End struct {
 	segment.End
 	Used, Funcs uint64    // bytes of the tree, and of function records
 	Shards      []uintptr // addresses, as long as the tree
+	Samples     uint32    // nodes of the samples beside it, which stand for nodes of the tree up to Used
 }
 
 // Begin makes the first segment begin, when the record does.
@@ -54,6 +57,13 @@ func (r *Rotator) Rotate(files segment.Files, end *End) (errno uintptr) {
 
 // segmentOf makes the files of the segment that ends.
 func (r *Rotator) segmentOf(files segment.Files, end *End) (errno uintptr) {
+	var x sample.Part
+	if r.Beside != nil {
+		x = r.Beside.Part(r.Number, end.Samples, files)
+		if errno = x.Sum(&end.End); errno != 0 {
+			return errno
+		}
+	}
 	before, after := r.Earlier[(r.Number-1)%2], r.Earlier[r.Number%2]
 	sums := (*layout.EarlierHeader)(after)
 	memory.StoreFirst64(&sums.Segment, 0)
@@ -69,16 +79,21 @@ func (r *Rotator) segmentOf(files segment.Files, end *End) (errno uintptr) {
 	sums.Lost = r.losing
 	memory.StoreRel64(&sums.Segment, r.Number)
 	errno = segment.NoMemory
-	if places := files.Memory(PlacesSize(end.Used)); places != nil {
+	if places := files.Memory(PlacesSize(end.Used) + x.PlacesSize()); places != nil {
+		x.Contexts, x.ContextsEnd = places, uint32(end.Used)
+		x.Places = unsafe.Add(places, PlacesSize(end.Used))
 		errno = r.write(files, end,
-			&Segment{Tree: r.Tree, Before: before, After: after, Used: end.Used, Places: places, Files: files})
+			&Segment{Tree: r.Tree, Before: before, After: after, Used: end.Used, Places: places, Files: files}, &x)
 	}
 	files.Done(errno == 0)
 	return errno
 }
 
 // write writes a segment.
-func (r *Rotator) write(files segment.Files, end *End, s *Segment) (errno uintptr) {
+func (r *Rotator) write(files segment.Files, end *End, s *Segment, x *sample.Part) (errno uintptr) {
+	if r.Beside != nil && !x.Plan() {
+		return segment.Left
+	}
 	size, ok := s.Plan()
 	if !ok {
 		return segment.Left
@@ -88,6 +103,11 @@ func (r *Rotator) write(files segment.Files, end *End, s *Segment) (errno uintpt
 	}
 	if errno = segment.WriteAll(files, segment.Funcs, r.Record.Funcs(), end.Funcs); errno != 0 {
 		return errno
+	}
+	if r.Beside != nil {
+		if errno = x.Write(r.Of(&end.End)); errno != 0 {
+			return errno
+		}
 	}
 	buf := unsafe.Slice((*byte)(r.Buffer), SinkSize)
 	for _, file := range [...]segment.File{segment.Shard, segment.Tree} {
@@ -111,7 +131,10 @@ func (r *Rotator) write(files segment.Files, end *End, s *Segment) (errno uintpt
 			from, n = s.Fill(from, buf, file == segment.Shard)
 		}
 	}
-	return files.Commit(segment.Tree)
+	if errno = files.Commit(segment.Tree); errno == 0 && r.Beside != nil {
+		_ = files.Commit(segment.Samples) // readers take it under the name that it has, beside a tree
+	}
+	return errno
 }
 
 // header makes the header of a segment whose tree has size bytes, and reports whether it can. What is listed or counted

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt/memory/memorytest"
+	"github.com/stemma-go/stemma/internal/goroot/rt/sample"
 	"github.com/stemma-go/stemma/internal/goroot/rt/segment"
 	"github.com/stemma-go/stemma/internal/goroot/rt/segment/segmenttest"
 	"github.com/stemma-go/stemma/internal/record/livedir"
@@ -26,6 +27,54 @@ type rotated struct {
 	disk   *segmenttest.Disk
 	known  map[string]uint64 // calls by function
 	now    int64
+
+	samples *sample.Samples   // beside the tree, nil if there are none
+	sampled map[string]uint64 // nanoseconds by function
+	files   map[string][]byte // what they are in, by name
+}
+
+// beside makes the record have samples.
+func (x *rotated) beside() {
+	const nodes, placesSize = 1 << 14, 1 << 16
+	words := func(n int) unsafe.Pointer {
+		w := make([]uint64, n/8+1)
+		x.keep = append(x.keep, w)
+		return unsafe.Pointer(&w[0])
+	}
+	file := func(name string, n int) unsafe.Pointer {
+		p := words(n)
+		x.files[name] = unsafe.Slice((*byte)(p), n)
+		return p
+	}
+	x.samples, x.sampled, x.files = new(sample.Samples), map[string]uint64{}, map[string][]byte{}
+	x.samples.Init(file("samples", sample.SmpEnd+nodes*sample.SampleNodeSize), words(sample.BucketsSize),
+		file("places", placesSize), words(sample.KnownSize), nodes, placesSize)
+	x.samples.Configure(layout.SamplerSPS, layout.WalkContext, 1e6, 0)
+	sums := &sample.Sums{Samples: x.samples, Buffer: words(sample.BufferSize)}
+	for i := range sums.Earlier {
+		sums.Earlier[i] = file(fmt.Sprint(layout.FileEarlierSamples, i), int(sample.EarlierSize(nodes)))
+	}
+	x.r.Beside = sums
+}
+
+// sample takes a sample in the context of node n.
+func (x *rotated) sample(r *rand.Rand, n uint32) {
+	node := x.samples.Child(0, layout.PCNode|uintptr(n))
+	if r.IntN(2) == 0 {
+		node = x.samples.Child(node, uintptr(100+r.IntN(5))) // in a native
+	}
+	ns := uint64(1 + r.IntN(1000))
+	x.samples.Add(node, layout.WeightCPU, ns, 1)
+	x.sampled[x.metaOf(n).name] += ns
+	for {
+		pc, ok := x.samples.NextPlace()
+		if !ok {
+			break
+		}
+		w := x.samples.BeginPlace(pc)
+		w.Frame(fmt.Sprint("native", pc), "native.go", 1, 1, false)
+		w.End()
+	}
 }
 
 func newRotated(t testing.TB, rotation string) *rotated {
@@ -70,6 +119,9 @@ func (x *rotated) work(r *rand.Rand, calls int) {
 		n := x.enter(f)
 		x.shards[r.IntN(2)][n/8]++
 		x.known[f.name]++
+		if x.samples != nil && r.IntN(3) == 0 {
+			x.sample(r, n)
+		}
 		if stack = append(stack, n); len(stack) > 30 {
 			stack = nil
 		}
@@ -85,6 +137,10 @@ func (x *rotated) metaOf(n uint32) *meta {
 func (x *rotated) rotate() uintptr {
 	x.now += 1e9
 	end := &End{End: segment.End{Wall: uint64(x.now), Now: x.now}, Used: x.tree.Used(), Funcs: x.r.Record.UsedFuncs()}
+	if x.samples != nil {
+		end.Samples = x.samples.Described()
+		end.Used = x.tree.Used()
+	}
 	for _, s := range x.shards {
 		end.Shards = append(end.Shards, uintptr(unsafe.Pointer(&s[0])))
 	}
@@ -96,10 +152,11 @@ type left struct {
 	live     fstest.MapFS
 	segments map[string]fstest.MapFS
 	known    map[string]uint64
+	sampled  map[string]uint64
 }
 
 func (x *rotated) leave() left {
-	l := left{fstest.MapFS{}, map[string]fstest.MapFS{}, maps.Clone(x.known)}
+	l := left{fstest.MapFS{}, map[string]fstest.MapFS{}, maps.Clone(x.known), maps.Clone(x.sampled)}
 	used := int(x.tree.Used())
 	file := func(b []byte) *fstest.MapFile { return &fstest.MapFile{Data: bytes.Clone(b)} }
 	part := func(p unsafe.Pointer) *fstest.MapFile { return file(unsafe.Slice((*byte)(p), used)) }
@@ -108,6 +165,9 @@ func (x *rotated) leave() left {
 	for i, s := range x.shards {
 		l.live[fmt.Sprint("shard.", i)] = part(unsafe.Pointer(&s[0]))
 		l.live[fmt.Sprint("earlier.", i)] = part(x.r.Earlier[i])
+	}
+	for name, b := range x.files {
+		l.live[name] = file(b)
 	}
 	for name, b := range x.disk.Files {
 		if l.segments[name[:6]] == nil {
@@ -159,14 +219,36 @@ func (l left) check(t *testing.T, all bool) {
 	if got := calls(sum); all && !maps.Equal(got, l.known) {
 		t.Fatalf("%d segments and the rest have %v, want %v", len(l.segments), got, l.known)
 	}
+	if l.sampled == nil {
+		return
+	}
+	for what, p := range map[string]*profile.Profile{"the live directory": whole.Profile, "all parts": sum} {
+		if got := times(p); !maps.Equal(got, l.sampled) {
+			t.Fatalf("%s: with %d segments samples have %v, want %v", what, len(l.segments), got, l.sampled)
+		}
+	}
+}
+
+// times returns the time on CPU by function of the tree.
+func times(p *profile.Profile) map[string]uint64 {
+	got := map[string]uint64{}
+	for n, ns := range p.Column(profile.ContextCPU.Name).Values {
+		for n > 0 && p.Funcs[p.Nodes[n].Func].Kind == profile.FuncPlace {
+			n = int(p.Nodes[n].Parent)
+		}
+		if ns > 0 {
+			got[p.String(p.Funcs[p.Nodes[n].Func].Name)] += ns
+		}
+	}
+	return got
 }
 
 // calls returns the calls by function.
 func calls(p *profile.Profile) map[string]uint64 {
 	got := map[string]uint64{}
 	for n, node := range p.Nodes {
-		if c := p.Column(profile.Calls.Name).Of(p, n)[0]; c > 0 {
-			got[p.String(p.Funcs[node.Func].Name)] += c
+		if c := p.Column(profile.Calls.Name).Of(p, n); len(c) > 0 && c[0] > 0 {
+			got[p.String(p.Funcs[node.Func].Name)] += c[0]
 		}
 	}
 	return got
@@ -192,6 +274,64 @@ func TestKilled(t *testing.T) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) { l.check(t, true) })
 	}
 	x.validate()
+}
+
+// TestBeside has samples beside the tree, and kills the program after each operation, lets each fail in turn, and ends
+// the program at each rest: each call and each sample is in one segment, in its context, or behind the last one.
+func TestBeside(t *testing.T) {
+	r := rand.New(rand.NewPCG(21, 22))
+	x := newRotated(t, "1h")
+	x.beside()
+	var lefts []left
+	x.disk.Snapshot = func() { lefts = append(lefts, x.leave()) }
+	for range 3 {
+		x.work(r, 200)
+		if errno := x.rotate(); errno != 0 {
+			t.Fatal(errno)
+		}
+	}
+	x.disk.Snapshot = nil
+	for i, l := range lefts {
+		t.Run(fmt.Sprint(i), func(t *testing.T) { l.check(t, true) })
+	}
+	for at := 1; ; at++ {
+		x.work(r, 30)
+		x.disk.Ops, x.disk.FailAt = 0, at
+		x.rotate()
+		x.leave().check(t, true)
+		if x.disk.Ops < at {
+			break
+		}
+	}
+	for at := 1; ; at++ {
+		x.work(r, 30)
+		x.disk.FailAt, x.disk.Rests, x.disk.LeaveAt = 0, 0, at
+		x.rotate()
+		x.leave().check(t, true)
+		if x.disk.Rests < at {
+			break
+		}
+	}
+	// One sample in a context that has not counted since: it is there, and no other.
+	x.rotate()
+	x.ctx = CellOf(RootNode, layout.RootMain)
+	x.sample(r, x.enter(x.metas[0]))
+	x.disk.LeaveAt = 0
+	x.rotate()
+	l := x.leave()
+	l.check(t, true)
+	last := l.segments[segmenttest.Dir(x.r.Number - 1)[:6]]
+	if last["samples"] == nil || last["samples.new"] != nil {
+		t.Errorf("the last segment has the files %q", slices.Sorted(maps.Keys(last)))
+	}
+	dir, err := livedir.Open(last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, calls, sampled := len(dir.Profile.Nodes), calls(dir.Profile), times(dir.Profile)
+	if n > 4 || len(calls) != 0 || len(sampled) != 1 {
+		t.Errorf("a segment of one sample has %d nodes and calls of %v", n, calls)
+	}
 }
 
 // TestDiskFull lets each operation fail in turn: the segment goes on, and nothing is lost or counted twice.

@@ -49,13 +49,10 @@ type Segment struct {
 // PlacesSize returns the bytes of Places for a tree with used bytes.
 func PlacesSize(used uint64) uint64 { return used / 2 }
 
-// wanted marks a node that has no new offset yet.
-const wanted = 1
-
 // Plan says which nodes the segment has, and where. It returns the bytes of the segment's tree. ok is false if the
 // program ends meanwhile: see segment.Files.Rest.
 func (s *Segment) Plan() (size uint32, ok bool) {
-	*s.place(RootNode) = wanted
+	*s.place(RootNode) = segment.Wanted
 	end := uint32(s.Used)
 	rested := end
 	for end > RootNode { // from the end, since parents lie before their children
@@ -70,7 +67,7 @@ func (s *Segment) Plan() (size uint32, ok bool) {
 			break
 		}
 		if up, ok := s.parent(off); ok && (*s.place(off) != 0 || s.grew(off, end)) {
-			*s.place(off), *s.place(up) = wanted, wanted
+			*s.place(off), *s.place(up) = segment.Wanted, segment.Wanted
 		}
 		end = off
 	}
@@ -98,7 +95,7 @@ func (s *Segment) Plan() (size uint32, ok bool) {
 
 // place returns the new offset of the node at an offset, 0 if the segment has it not.
 func (s *Segment) place(off uint32) *uint32 {
-	return (*uint32)(unsafe.Add(s.Places, off/layout.CounterSize*layout.CellSize))
+	return segment.Place(s.Places, off)
 }
 
 // parent returns the parent of the node at off. ok is false for a table, and for what a lost page has struck.

@@ -239,12 +239,21 @@ func TestRotateKilled(t *testing.T) {
 // TestRotateSamples ends segments of samples all the time, in programs that end and in those that are killed: each
 // sample is in one segment, or in what came behind the last one.
 func TestRotateSamples(t *testing.T) {
+	e2e.NeedMore(t)
 	for _, name := range []string{"busy", "grows"} {
 		t.Run(name, func(t *testing.T) { rotateSamples(t, name, "walk=incremental", "-engine=sample") })
 		t.Run(name+" marker", func(t *testing.T) { rotateSamples(t, name, "walk=marker", "-engine=sample") })
 		t.Run(name+" acct", func(t *testing.T) {
 			e2e.NeedFull(t)
 			rotateSamples(t, name, "", "-engine=acct", "-recursion=full", "-trigger=calls:307")
+		})
+		t.Run(name+" cct,acct", func(t *testing.T) {
+			e2e.NeedFull(t)
+			rotateSamples(t, name, "", "-engine=cct,acct", "-recursion=full", "-trigger=calls:307")
+		})
+		t.Run(name+" cpu", func(t *testing.T) {
+			e2e.NeedFull(t)
+			rotateSamples(t, name, "", "-metrics=calls,cpu", "-recursion=full")
 		})
 	}
 }
@@ -273,8 +282,12 @@ func rotateSamples(t *testing.T, name, settings string, flags ...string) {
 		}
 		whole, segments := sameParts(t, e2e.LiveDir(out, cmd))
 		samples := uint64(0)
-		for _, n := range whole.Column(profile.Samples.Name).Values {
-			samples += n
+		for _, name := range []string{profile.Samples.Name, profile.ContextCPU.Name} {
+			if c := whole.Column(name); c != nil {
+				for _, n := range c.Values {
+					samples += n
+				}
+			}
 		}
 		if len(segments) < 2 && !killed || samples < 20 && !killed {
 			t.Errorf("%d samples, %d segments", samples, len(segments))
