@@ -172,8 +172,8 @@ func (s *Set) Decode(id ctxid.ID) (_ decode.Stack, err error) {
 		return s.Decode(id)
 	}
 	if err != nil && s.grows(id.Run) {
-		err = fmt.Errorf("%w: the record in the store is older than this ID; 'stemma collect' uploads it again while "+
-			"it grows, so try again in a minute or two", err)
+		err = fmt.Errorf("%w: the record in the store may be older than this ID; 'stemma collect' uploads it again "+
+			"while it grows, so try again in a minute or two", err)
 	}
 	return decode.Stack{}, cmp.Or(err, s.missing(id.Run))
 }
@@ -181,10 +181,12 @@ func (s *Set) Decode(id ctxid.ID) (_ decode.Stack, err error) {
 // grows reports whether all that is known of a run came from a store, to which it was uploaded while its program ran:
 // package bucket of stemma-fleet names it.
 func (s *Set) grows(run uint64) bool {
-	return s.Fetch != nil && !slices.ContainsFunc(s.byRun[run], func(r *contextRecord) bool {
-		return !strings.HasPrefix(filepath.Base(r.path), "growing.")
-	})
+	return s.Fetch != nil &&
+		!slices.ContainsFunc(s.byRun[run], func(r *contextRecord) bool { return !isGrowing(r.path) })
 }
+
+// isGrowing reports whether the file of a store is a record that was uploaded while its program ran.
+func isGrowing(path string) bool { return strings.HasPrefix(filepath.Base(path), "growing.") }
 
 // fetchEvery is how often the records of a run are asked for that has none.
 const fetchEvery = time.Minute
@@ -199,14 +201,38 @@ func (s *Set) fetch(run uint64) (more bool, err error) {
 	}
 	s.fetched[run] = time.Now()
 	paths, err := s.Fetch(run)
+	s.replace(run, paths)
 	known := len(s.byRun[run])
 	for _, path := range paths {
-		root := newRoot(path)
-		root.fetched = true
-		s.roots = append(s.roots, root)
+		if !slices.ContainsFunc(s.roots, func(r *contextRoot) bool { return r.path == path }) {
+			root := newRoot(path)
+			root.fetched = true
+			s.roots = append(s.roots, root)
+		}
 	}
 	s.scan()
 	return len(s.byRun[run]) > known, err
+}
+
+// replace forgets the records of a run that a store had before, and that have grown since, if it has others now.
+func (s *Set) replace(run uint64, paths []string) {
+	if len(paths) == 0 {
+		return
+	}
+	old := func(path string) bool { return isGrowing(path) && !slices.Contains(paths, path) }
+	s.byRun[run] = slices.DeleteFunc(s.byRun[run], func(r *contextRecord) bool {
+		if !old(r.path) {
+			return false
+		}
+		s.open -= r.size
+		s.roots = slices.DeleteFunc(s.roots, func(root *contextRoot) bool {
+			return root.fetched && root.path == r.path
+		})
+		return true
+	})
+	if len(s.byRun[run]) == 0 {
+		delete(s.byRun, run)
+	}
 }
 
 // newRoot returns a path that was not looked at yet.

@@ -161,6 +161,28 @@ func LiveRun(fsys fs.FS) (run uint64, err error) {
 	return h.Run, err
 }
 
+// Grown returns how much of a live directory decodes IDs, in a measure that only grows, and reads no more than the
+// headers for that.
+func Grown(fsys fs.FS) (used uint64, err error) {
+	r := &Reader{Dir: &livedir.Dir{FS: fsys}, Encoding: new(Encoding)}
+	if err := r.readHeader(); err != nil {
+		return 0, err
+	}
+	for _, n := range r.used() {
+		used += n
+	}
+	return used, nil
+}
+
+// used returns how much there is of all that decodes IDs.
+func (r *Reader) used() [4]uint64 {
+	h := &r.Encoding.header
+	return [4]uint64{uint64(r.Header.FuncsUsed), h.Dacce.EpochsUsed, h.Lucce.LogUsed, h.NodesUsed}
+}
+
+// DropEvents leaves out the events: what is left decodes IDs.
+func (c *Encoding) DropEvents() { c.counts, c.logs, c.sealedCounts, c.sealedLog = nil, nil, nil, nil }
+
 // Open reads the live directory of a program with context IDs.
 func Open(fsys fs.FS) (*Reader, error) {
 	r := &Reader{Dir: &livedir.Dir{FS: fsys, Profile: profile.New()},
@@ -281,13 +303,9 @@ func (r *Reader) readHeader() error {
 
 // headerChanged reads the header once more and reports whether it counts more.
 func (r *Reader) headerChanged() (bool, error) {
-	used := func() [4]uint64 {
-		h := &r.Encoding.header
-		return [4]uint64{uint64(r.Header.FuncsUsed), h.Dacce.EpochsUsed, h.Lucce.LogUsed, h.NodesUsed}
-	}
-	before := used()
+	before := r.used()
 	err := r.readHeader()
-	return used() != before, err
+	return r.used() != before, err
 }
 
 // read reads what the header counts and was not read before.

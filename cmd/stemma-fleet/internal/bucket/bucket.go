@@ -359,10 +359,8 @@ func (b *Bucket) Put(ctx context.Context, m *Manifest, content io.ReadSeeker) (t
 	had, err := b.manifest(ctx, m.Key())
 	switch {
 	case err == nil && (m.Kind != Growing || had.SHA256 == m.SHA256) && b.verify(ctx, had) == nil:
-		if *m = *had; m.Kind == Growing {
-			return true, nil
-		}
-		return true, b.clear(ctx, m)
+		*m = *had
+		return true, nil
 	case err != nil && !errors.Is(err, errNone) && !errors.Is(err, errNoManifest):
 		return false, b.failed("read", m.Key(), err)
 	}
@@ -386,21 +384,22 @@ func (b *Bucket) Put(ctx context.Context, m *Manifest, content io.ReadSeeker) (t
 	if err == nil && !bytes.Equal(have, text) {
 		err = ErrOther
 	}
-	if err != nil {
-		return false, b.failed("verify", m.Key(), err)
-	}
-	return false, b.clear(ctx, m)
+	return false, b.failed("verify", m.Key(), err)
 }
 
-// clear removes what a record that was uploaded takes the place of: what was uploaded of the run while it grew. Another
-// agent may upload that at the same time, so what its manifest names stays until the run is whole.
-func (b *Bucket) clear(ctx context.Context, m *Manifest) error {
+// Clear removes what a record that is there takes the place of: what was uploaded of the run while it grew. Another
+// agent may upload that at the same time, so what its manifest names stays until the run is whole; and who has uploaded
+// a record that grows when the run was whole already removes it again. After an error some of it is left, which nobody
+// reads.
+func (b *Bucket) Clear(ctx context.Context, m *Manifest) error {
 	if m.Kind != Growing && (m.Kind != Whole || !m.IDs) {
 		return nil
 	}
-	was := *m
-	was.Kind = Growing
-	if m.Kind == Whole {
+	was, whole := *m, *m
+	was.Kind, whole.Kind = Growing, Whole
+	_, err := b.manifest(ctx, whole.Key())
+	ended := m.Kind == Whole || err == nil
+	if ended {
 		if err := b.blob.Delete(ctx, was.Key()); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
 			return b.failed("remove", was.Key(), err)
 		}
@@ -413,7 +412,7 @@ func (b *Bucket) clear(ctx context.Context, m *Manifest) error {
 		if err != nil {
 			return b.failed("list", m.dir(), err)
 		}
-		if !grown.MatchString(path.Base(one.Key)) || m.Kind == Growing && (one.Key == m.ObjectKey() ||
+		if !grown.MatchString(path.Base(one.Key)) || !ended && (one.Key == m.ObjectKey() ||
 			time.Since(one.ModTime) < growingTime) {
 			continue
 		}
@@ -434,7 +433,7 @@ func (b *Bucket) Instead(ctx context.Context, m *Manifest) (*Manifest, error) {
 			of := *m
 			of.Kind = kind
 			now, err := b.manifest(ctx, of.Key())
-			if err == nil && now.SHA256 != m.SHA256 {
+			if err == nil && now.ObjectKey() != m.ObjectKey() {
 				return now, nil
 			}
 			if err != nil && !errors.Is(err, errNone) {
@@ -448,8 +447,8 @@ func (b *Bucket) Instead(ctx context.Context, m *Manifest) (*Manifest, error) {
 // Gone reports whether an error is that of a record that is not there.
 func Gone(err error) bool { return errors.Is(err, errNone) }
 
-// growingTime is how long a record that grows stays in the store when a later one has taken its place: somebody may
-// have read its manifest.
+// growingTime is how long ago a record that grows must have been uploaded to go when a later one has taken its place:
+// somebody may have read its manifest.
 const growingTime = 10 * time.Minute
 
 // write writes an object. It appears when it is complete. In a directory it is on the disk when write returns: then

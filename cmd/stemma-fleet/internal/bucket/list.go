@@ -30,6 +30,9 @@ type Query struct {
 	Runs    map[string]bool // only of these runs, nil for all
 }
 
+// A record that grows is there for IDs of its run: who asks for what was counted does not get it, and Since does not
+// leave it out, since its run goes on.
+
 // skew is how much later the clock of the store may be than that of the machine that recorded.
 const skew = time.Hour
 
@@ -39,6 +42,9 @@ func (q *Query) Has(m *Manifest) bool {
 	first, last := m.Began, m.Ended
 	if last.Before(first) {
 		first, last = last, first
+	}
+	if m.Kind == Growing {
+		last = time.Now()
 	}
 	return (q.Service == "" || m.Service == q.Service) && (q.Runs == nil || q.Runs[m.Run]) &&
 		(q.Since.IsZero() || last.After(q.Since)) && (q.Until.IsZero() || first.Before(q.Until))
@@ -51,8 +57,17 @@ func (q *Query) mayHave(key string, uploaded time.Time) bool {
 	if len(parts) != 4 || !strings.HasSuffix(key, ".json") {
 		return false
 	}
+	if parts[3] == growingName {
+		return q.Runs[parts[2]]
+	}
 	return (q.Runs == nil || q.Runs[parts[2]]) && (q.Since.IsZero() || uploaded.Add(skew).After(q.Since))
 }
+
+// growingName is what the manifest of a record that grows is called, and wholeName that of the whole record.
+const (
+	growingName = string(Growing) + ".json"
+	wholeName   = string(Whole) + ".json"
+)
 
 // atOnce is how many manifests are read at once: a store far away takes longer to answer than to read a small object.
 const atOnce = 32
@@ -73,6 +88,9 @@ func (b *Bucket) List(ctx context.Context, q *Query, bad func(error)) (list []*M
 		reading.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(keys)); i = next.Add(1) - 1 {
 				m, err := b.manifest(ctx, keys[i])
+				if dir, ok := strings.CutSuffix(keys[i], growingName); ok && errors.Is(err, errNone) {
+					m, err = b.manifest(ctx, dir+wholeName) // its run has ended meanwhile
+				}
 				switch {
 				case errors.Is(err, errNone): // it was there when it was listed
 				case err != nil:
@@ -104,15 +122,24 @@ func (b *Bucket) List(ctx context.Context, q *Query, bad func(error)) (list []*M
 	return withoutGrown(list), nil
 }
 
-// withoutGrown leaves out what was uploaded of runs while they grew that are there as a whole.
+// withoutGrown leaves out what was uploaded of runs while they grew that are there as a whole, and what is there twice.
 func withoutGrown(list []*Manifest) []*Manifest {
-	whole := make(map[string]bool)
+	whole := make(map[string]int)
 	for _, m := range list {
 		if m.Kind == Whole {
-			whole[m.Run] = true
+			whole[m.Key()]++
 		}
 	}
-	return slices.DeleteFunc(list, func(m *Manifest) bool { return m.Kind == Growing && whole[m.Run] })
+	return slices.DeleteFunc(list, func(m *Manifest) bool {
+		if m.Kind != Growing {
+			whole[m.Key()]--
+			return m.Kind == Whole && whole[m.Key()] > 0
+		}
+		of := *m
+		of.Kind = Whole
+		_, ended := whole[of.Key()]
+		return ended
+	})
 }
 
 // keys returns the keys of the manifests that may be of records that a query selects.
@@ -124,10 +151,16 @@ func (b *Bucket) keys(ctx context.Context, q *Query, bad func(error)) (keys []st
 	if err := b.readable(o.Prefix, bad); err != nil {
 		return nil, b.failed("list", o.Prefix, err)
 	}
+	tries := 0
 	for it := b.blob.List(o); ; {
 		one, err := b.next(ctx, it)
 		if errors.Is(err, io.EOF) {
 			return keys, nil
+		}
+		if errors.Is(err, fs.ErrNotExist) && tries < maxTries { // a file has gone while a directory was listed
+			tries++
+			it, keys = b.blob.List(o), nil
+			continue
 		}
 		if err != nil {
 			return nil, b.failed("list", o.Prefix, err)
@@ -137,6 +170,9 @@ func (b *Bucket) keys(ctx context.Context, q *Query, bad func(error)) (keys []st
 		}
 	}
 }
+
+// maxTries is how often a directory is listed once more.
+const maxTries = 10
 
 // ofService is what the directory of a service is called, see escape. Others are not of this package, as lost+found.
 var ofService = regexp.MustCompile(`^[A-Za-z0-9_%-][A-Za-z0-9_.%-]*$`)

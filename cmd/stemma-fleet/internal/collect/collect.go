@@ -1,4 +1,5 @@
-// Package collect is the agent: it uploads the records of a machine to a bucket, and pushes them to sinks, each once.
+// Package collect is the agent: it uploads the records of a machine to a bucket, and pushes them to sinks, each once. A
+// record of context IDs is also uploaded while it grows, as often as it has.
 //
 // # What may happen at any time
 //
@@ -142,6 +143,11 @@ func (a *Agent) Once(ctx context.Context) error {
 	if n := a.held(); err == nil && n > 0 {
 		err = fmt.Errorf("another agent has had %s for %v, and whether they are pushed is not known; run it again",
 			humanize.Plural(n, "record"), a.patience)
+	}
+	for path, g := range a.growing {
+		if err == nil && g.err != nil {
+			err = fmt.Errorf("%s, whose program runs, was not uploaded: %w", path, g.err)
+		}
 	}
 	if n := len(a.failed); err == nil && n > 0 {
 		err = fmt.Errorf("%s could not be collected", humanize.Plural(n, "record"))
@@ -289,7 +295,7 @@ func (a *Agent) collect(ctx context.Context, it item) {
 
 // unread notes that an item cannot be read. What has gone is no failure of its own.
 func (a *Agent) unread(it item, err error) {
-	if errors.Is(err, errRuns) || errors.Is(err, errGoes) || gone(it.path) {
+	if passes(err) || gone(it.path) {
 		return
 	}
 	a.Numbers.unreadable.Add(1)
@@ -305,6 +311,9 @@ func (a *Agent) unread(it item, err error) {
 		a.say("%v; it stays, and is tried again in %v", err, wait.Round(time.Second))
 	}
 }
+
+// passes reports whether an error is of what is about to become another thing.
+func passes(err error) bool { return errors.Is(err, errRuns) || errors.Is(err, errGoes) }
 
 // forget drops what is known of items that are not there any more, and of running programs that have no record. What
 // was waiting has been removed by its program, or by somebody else, before it was uploaded.

@@ -184,6 +184,7 @@ func (a *Agent) store(b *bucket.Bucket) *destination {
 		if err != nil {
 			return false, err
 		}
+		a.clear(ctx, b, m)
 		if a.mark(d, it, m); there {
 			a.Numbers.there.Add(1)
 			return true, nil
@@ -221,6 +222,16 @@ func (a *Agent) upload(ctx context.Context, b *bucket.Bucket, it item, p *record
 		a.Numbers.fail(err)
 	}
 	return there, err
+}
+
+// clear removes what a record takes the place of. A store that does not let it keeps that, and it is said once.
+func (a *Agent) clear(ctx context.Context, b *bucket.Bucket, m *bucket.Manifest) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	if err := b.Clear(ctx, m); err != nil && a.Numbers.cluttered.Add(1) == 1 {
+		a.say("%v: what was uploaded of runs while they went on stays there, and nobody reads it; to list and to "+
+			"remove objects must be allowed", err)
+	}
 }
 
 // mark notes that an item is in the store. Where no mark can be written the agent knows it until it ends, and asks the

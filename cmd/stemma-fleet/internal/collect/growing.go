@@ -3,16 +3,20 @@ package collect
 import (
 	"context"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/stemma-go/stemma/internal/humanize"
+	"github.com/stemma-go/stemma/internal/record/ids"
 	"github.com/stemma-go/stemma/internal/record/store"
+	"github.com/stemma-go/stemma/internal/safefile"
 )
 
 // # Records that grow
 //
 // A record of context IDs has no segments. Who reads a log of a program that runs needs it before the program ends. So
-// it is uploaded while it grows, and nobody keeps a mark of that. An agent that was started again uploads it once more.
+// what decodes IDs is uploaded while it grows, without events, and nobody keeps a mark of that. An agent that was
+// started again uploads it once more.
 
 // growEvery is how often at most a record that grows is uploaded. One that takes long has more time in between.
 const (
@@ -22,14 +26,22 @@ const (
 
 // A growing is what an agent knows of a record that grows.
 type growing struct {
-	next time.Time // when it is uploaded again
-	sum  string    // of what was uploaded last
+	next time.Time // when it is looked at again
+	had  uint64    // what was uploaded last, as [ids.Grown] measures it; 0 for nothing
+	err  error     // why it was not uploaded when that was tried last
+	said string    // the last error that was said
 }
 
 // grow uploads the records of context IDs of programs that run, to the buckets that take anything.
 func (a *Agent) grow(ctx context.Context, now time.Time) {
+	for path := range a.growing {
+		if _, runs := a.running[path]; !runs {
+			delete(a.growing, path)
+		}
+	}
+	takes := func(d *destination) bool { return d.bucket != nil && d.goesOn() }
 	for path, seen := range a.running {
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || !slices.ContainsFunc(a.to, takes) {
 			return
 		}
 		g := a.growing[path]
@@ -44,48 +56,64 @@ func (a *Agent) grow(ctx context.Context, now time.Time) {
 			g = new(growing)
 			a.growing[path] = g
 		}
-		a.growOne(ctx, item{path: path, live: path, growing: true}, g)
-		g.next = now.Add(max(a.growEvery, growFactor*time.Since(now)))
-	}
-	for path := range a.growing {
-		if _, runs := a.running[path]; !runs {
-			delete(a.growing, path)
+		has, err := ids.Grown(safefile.Files(path))
+		if err == nil && has == g.had {
+			continue
+		}
+		if g.err = a.growOne(ctx, item{path: path, live: path, growing: true}, g.had == 0); g.err == nil {
+			g.had = has
+			g.next = now.Add(max(a.growEvery, growFactor*time.Since(now)))
 		}
 	}
 }
 
-// growOne uploads one of them.
-func (a *Agent) growOne(ctx context.Context, it item, g *growing) {
+// growOne uploads one of them. The error of a store is also its destination's.
+func (a *Agent) growOne(ctx context.Context, it item, first bool) error {
 	dir, err := a.open(it)
 	if err != nil {
-		a.unread(it, err)
-		return
+		return a.notGrown(it, err)
 	}
 	defer dir.Close()
 	p, m, err := a.read(dir, it)
 	if err != nil {
-		a.unread(it, err)
-		return
+		return a.notGrown(it, err)
 	}
+	p.IDs.DropEvents()
 	for _, d := range a.to {
 		if d.bucket == nil || !d.goesOn() {
 			continue
 		}
-		there, err := a.upload(ctx, d.bucket, it, p, m)
-		if err != nil {
-			d.err = err
+		there, e := a.upload(ctx, d.bucket, it, p, m)
+		if e != nil {
+			d.err, err = e, e
 			d.failures++
 			continue
 		}
-		if !there {
+		if a.clear(ctx, d.bucket, m); !there {
 			a.Numbers.grown.Add(1)
 			a.Numbers.bytes.Add(m.Size)
 		}
-		if g.sum == "" {
+		if first {
 			a.say("uploaded %s, %s, to %s: its program runs, so it is uploaded again when it has grown", it.path,
 				humanize.Bytes(uint64(m.Size)), d.name)
 		}
-		g.sum = m.SHA256
 		d.failures, d.times = 0, 0
 	}
+	return err
+}
+
+// notGrown notes that a record cannot be read while its program runs. That is said once, and tried again: the program
+// may be about to write what is missing. It is no failure of a record that has gone, or that is complete by now.
+func (a *Agent) notGrown(it item, err error) error {
+	g := a.growing[it.path]
+	if passes(err) || gone(it.path) {
+		return nil
+	}
+	if text := err.Error(); text != g.said {
+		g.said = text
+		a.Numbers.unreadable.Add(1)
+		a.say("%v; its IDs cannot be decoded from the store yet, and it is tried again", err)
+	}
+	g.next = time.Now().Add(a.growEvery)
+	return err
 }

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket/buckettest"
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/decode"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/record/store"
 	"github.com/stemma-go/stemma/internal/testing/recordtest"
@@ -59,6 +62,11 @@ func (x *grows) write() {
 		x.ids = append(x.ids, ctxid.ID{Hi: c.Hi, Lo: c.Lo, Run: recordtest.Run})
 	}
 	x.D.WriteTo(x.t, x.path)
+	x.old()
+}
+
+// old makes the record one that has not changed for a while.
+func (x *grows) old() {
 	old := time.Now().Add(-time.Minute)
 	if err := os.Chtimes(x.path, old, old); err != nil {
 		x.t.Fatal(err)
@@ -80,8 +88,19 @@ func (x *grows) pass() {
 // the first n IDs, and no more.
 func (x *grows) has(n int, kinds ...bucket.Kind) {
 	x.t.Helper()
-	list, err := bucket.New(x.bucket.Bucket(), "mem://").List(context.Background(), new(bucket.Query),
-		func(err error) { x.t.Error(err) })
+	q := &bucket.Query{Since: time.Now(), // behind the upload
+		Runs: map[string]bool{fmt.Sprintf("%016x", recordtest.Run): true}}
+	if slices.Contains(kinds, bucket.Whole) {
+		q.Since = time.Time{}
+	}
+	store := bucket.New(x.bucket.Bucket(), "mem://")
+	fail := func(err error) { x.t.Error(err) }
+	list, err := store.List(context.Background(), q, fail)
+	q.Runs = nil
+	counts, e := store.List(context.Background(), q, fail)
+	if e != nil || len(counts) > 0 && counts[0].Kind != bucket.Whole {
+		x.t.Errorf("who asks for what was counted gets %+v, %v", counts, e)
+	}
 	if err != nil || len(list) != len(kinds) {
 		x.t.Fatalf("%d records are in the store, want %v; %v\n%s", len(list), kinds, err, x.log)
 	}
@@ -120,9 +139,14 @@ func TestGrowing(t *testing.T) {
 	x.pass()
 	x.has(50, bucket.Growing)
 	first := x.objects()
-	x.pass() // it has not grown
-	if n := x.agent.Numbers.grown.Load(); n != 1 {
-		t.Errorf("%d uploads of one record", n)
+	for range 5 { // it has done something, and has not grown
+		x.D.Second(func(h *layout.ContextsHeader) { h.Dacce.Pushes += 1024 })
+		x.D.WriteTo(t, x.path)
+		x.old()
+		x.pass()
+	}
+	if n, sealed := x.agent.Numbers.grown.Load(), x.agent.Numbers.sealed.Load(); n != 1 || sealed != 1 {
+		t.Errorf("%d uploads of one record, which was sealed %d times", n, sealed)
 	}
 	x.age = 0
 	x.write()
@@ -146,8 +170,8 @@ func TestGrowing(t *testing.T) {
 	}
 }
 
-// TestGrowingEnds has an agent that is killed when the whole record is there, and what it had uploaded before as well:
-// who asks for records gets the whole one alone.
+// TestGrowingEnds has a store that lets nothing be removed: the whole record is there, and what was uploaded before as
+// well, and who asks for records gets the whole one alone.
 func TestGrowingEnds(t *testing.T) {
 	x := newGrows(t)
 	x.pass()
@@ -155,18 +179,36 @@ func TestGrowingEnds(t *testing.T) {
 	x.running.Close()
 	x.bucket.Fail = func(op, key string) error {
 		if op == "delete" {
-			return errors.New("killed")
+			return errors.New("not allowed")
 		}
 		return nil
 	}
-	if err := x.agent.Once(context.Background()); err == nil {
-		t.Fatal("nothing failed")
-	}
-	x.bucket.Fail = nil
+	x.pass()
 	x.has(100, bucket.Whole)
 	x.pass()
+	if lines := strings.Count(x.log.String(), "must be allowed"); lines != 1 || x.agent.held() > 0 {
+		t.Errorf("%d lines tell that objects cannot be removed:\n%s", lines, x.log)
+	}
+}
+
+// TestGrowingLate has two agents: one uploads what it has of a record that grows when the other one has uploaded the
+// whole.
+func TestGrowingLate(t *testing.T) {
+	x := newGrows(t)
+	other, _ := agent(x.bucket, filepath.Dir(x.path), nil)
+	other.growEvery = 0
+	x.bucket.Fail = func(op, key string) error {
+		if op == "put" && strings.HasSuffix(key, "growing.json") {
+			x.bucket.Fail = nil
+			x.running.Close()
+			return other.Once(context.Background())
+		}
+		return nil
+	}
+	x.pass()
+	x.has(50, bucket.Whole)
 	if names := x.objects(); len(names) != 2 {
-		t.Errorf("%q are in the store when the agent has come to its end", names)
+		t.Errorf("%q are in the store", names)
 	}
 }
 
@@ -174,10 +216,24 @@ func TestGrowingEnds(t *testing.T) {
 func TestGrowingAway(t *testing.T) {
 	x := newGrows(t)
 	x.bucket.Fail = func(string, string) error { return errors.New("away") }
-	if _, err := x.agent.Pass(context.Background()); err == nil {
-		t.Fatal("no error of a store that is away")
+	write(t, filepath.Join(filepath.Dir(x.path), "young.13-0a1b2d"), 7)
+	young := time.Now()
+	if err := os.Chtimes(filepath.Join(filepath.Dir(x.path), "young.13-0a1b2d"), young, young); err != nil {
+		t.Fatal(err)
+	}
+	x.bucket.Fail = func(_, key string) error {
+		if strings.Contains(key, "growing") {
+			return errors.New("away")
+		}
+		return nil
+	}
+	if err := x.agent.Once(context.Background()); err == nil || !strings.Contains(err.Error(), "away") {
+		t.Fatalf("error %v of a store that is away", err)
 	}
 	x.bucket.Fail = nil
-	x.pass()
+	x.agent.to[0].next = time.Time{}
+	if _, err := x.agent.Pass(context.Background()); err != nil { // at once
+		t.Error(err)
+	}
 	x.has(50, bucket.Growing)
 }

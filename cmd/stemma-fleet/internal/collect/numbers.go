@@ -16,7 +16,7 @@ type Numbers struct {
 	unreadable, lost, removed      atomic.Int64
 	unmarked, kept, unseen         atomic.Int64
 	notUploaded, notVerified       atomic.Int64
-	grown                          atomic.Int64
+	grown, cluttered               atomic.Int64
 	found, backlog, oldest         atomic.Int64 // oldest in nanoseconds since 1970, 0 if nothing waits
 
 	seen  map[string]bool // paths that are counted in found
@@ -90,7 +90,8 @@ func (n *Numbers) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 		step string
 		n    *atomic.Int64
 	}{{"look", &n.unseen}, {"seal", &n.unreadable}, {"upload", &n.notUploaded}, {"verify", &n.notVerified},
-		{"mark", &n.unmarked}, {"remove", &n.kept}} {
+		{"mark", &n.unmarked}, {"remove", &n.kept},
+		{"clear", &n.cluttered}} {
 		fmt.Fprintf(w, "stemma_collect_failures_total{step=%q} %d\n", f.step, f.n.Load())
 	}
 	line("backlog", "gauge", "Records that wait to be uploaded.", n.backlog.Load())

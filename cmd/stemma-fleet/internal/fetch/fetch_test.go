@@ -97,36 +97,51 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// TestGrown fetches a record of a run that grows, whose place a later one, or the whole run, takes meanwhile.
+// TestGrown fetches a record of a run that grows, whose place a later one, or the whole run, takes meanwhile: when its
+// manifest is read, or when the record is. The whole run may be the same.
 func TestGrown(t *testing.T) {
-	ctx := context.Background()
 	for _, kind := range []bucket.Kind{bucket.Growing, bucket.Whole} {
-		store := new(buckettest.Memory)
-		b := bucket.New(store.Bucket(), "mem://")
-		put := func(kind bucket.Kind, content string) *bucket.Manifest {
-			m := &bucket.Manifest{Service: "srv", Host: "h", Run: "0123456789abcdef", Kind: kind, IDs: true,
-				Began: time.Now(), Ended: time.Now()}
-			if _, err := b.Put(ctx, m, strings.NewReader(content)); err != nil {
-				t.Fatal(err)
+		testGrown(t, kind, ".stemma", "second")
+		testGrown(t, kind, ".json", "second")
+	}
+	testGrown(t, bucket.Whole, ".stemma", "first")
+	testGrown(t, bucket.Whole, ".json", "first")
+	testGrown(t, bucket.Whole, "growing.json", "second")
+}
+
+func testGrown(t *testing.T, kind bucket.Kind, at, content string) {
+	ctx := context.Background()
+	store := new(buckettest.Memory)
+	b := bucket.New(store.Bucket(), "mem://")
+	put := func(kind bucket.Kind, content string) *bucket.Manifest {
+		m := &bucket.Manifest{Service: "srv", Host: "h", Run: "0123456789abcdef", Kind: kind, IDs: true,
+			Began: time.Now(), Ended: time.Now()}
+		if _, err := b.Put(ctx, m, strings.NewReader(content)); err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	first := put(bucket.Growing, "first")
+	if at == "growing.json" { // both are listed
+		put(kind, content)
+	}
+	store.Fail = func(op, key string) error {
+		if op == "get" && strings.HasSuffix(key, at) {
+			store.Fail = nil
+			put(kind, content)
+			store.Change(first.ObjectKey(), func([]byte) []byte { return nil })
+			if kind == bucket.Whole {
+				store.Change(first.Key(), func([]byte) []byte { return nil })
 			}
-			return m
 		}
-		first := put(bucket.Growing, "first")
-		store.Fail = func(op, key string) error {
-			if op == "get" && key == first.ObjectKey() {
-				store.Fail = nil
-				store.Change(key, func([]byte) []byte { return nil })
-				put(kind, "second")
-			}
-			return nil
-		}
-		c := &Cache{Dir: t.TempDir(), Most: 1 << 20, Warn: func(err error) { t.Error(err) }}
-		files, err := c.Fetch(ctx, b, new(bucket.Query))
-		if err != nil || len(files) != 1 {
-			t.Fatalf("%s: %q, %v", kind, files, err)
-		}
-		if text, err := os.ReadFile(files[0]); err != nil || string(text) != "second" {
-			t.Errorf("%s: fetched %q, %v", kind, text, err)
-		}
+		return nil
+	}
+	c := &Cache{Dir: t.TempDir(), Most: 1 << 20, Warn: func(err error) { t.Error(err) }}
+	files, err := c.Fetch(ctx, b, &bucket.Query{Runs: map[string]bool{first.Run: true}})
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%s at %s: %q, %v", kind, at, files, err)
+	}
+	if text, err := os.ReadFile(files[0]); err != nil || string(text) != content {
+		t.Errorf("%s at %s: fetched %q, %v, want %q", kind, at, text, err, content)
 	}
 }

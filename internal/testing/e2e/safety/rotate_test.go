@@ -263,8 +263,8 @@ func rotateSamples(t *testing.T, name, settings string, flags ...string) {
 	exe := e2e.Build(t, name, flags...)
 	for i := range 6 {
 		out := t.TempDir()
-		cmd := e2e.Command(t, out, exe, "BUSY_TIME=1s", "BUSY_DEPTH=30", fmt.Sprintf("STEMMA_ROTATE=%dms", 5+10*i),
-			"STEMMA_SAMPLING="+settings)
+		cmd := e2e.Command(t, out, exe, "BUSY_TIME=1s", "BUSY_DEPTH=30", "PATHS=1000",
+			fmt.Sprintf("STEMMA_ROTATE=%dms", 5+10*i), "STEMMA_SAMPLING="+settings)
 		killed := i%2 == 0
 		stdin, err := cmd.StdinPipe()
 		if err != nil {
