@@ -82,16 +82,16 @@ func Open(fsys fs.FS) (*Dir, error) { return newDir(fsys).open() }
 func newDir(fsys fs.FS) *Dir { return &Dir{FS: fsys, bypassed: make(map[uint32]bool)} }
 
 func (l *Dir) open() (*Dir, error) {
-	fsys := l.FS
 	var samples *samplesReader
-	if l.hasSamples() {
+	tree := HasFile(l.FS, layout.FileTree) // before samples, which are not all of a record whose tree is removed
+	if l.hasSamples(tree) {
 		var err error
-		if samples, err = l.openSamples(); err != nil {
+		if samples, err = l.openSamples(tree); err != nil {
 			return nil, err
 		}
 		defer samples.f.Close()
 	}
-	if samples != nil && !HasFile(fsys, layout.FileTree) {
+	if samples != nil && !tree {
 		l.Profile = profile.New()
 	} else if err := l.openTree(); err != nil {
 		return nil, err

@@ -22,15 +22,16 @@ import (
 // complete when the tree has its name.
 const newSamples = layout.FileSamples + layout.NewSuffix
 
-// hasSamples reports whether the directory has samples.
-func (l *Dir) hasSamples() bool {
-	return HasFile(l.FS, layout.FileSamples) || HasFile(l.FS, layout.FileTree) && HasFile(l.FS, newSamples)
+// hasSamples reports whether the directory has samples, which may get their name meanwhile.
+func (l *Dir) hasSamples(tree bool) bool {
+	has := func(name string) bool { return HasFile(l.FS, name) }
+	return has(layout.FileSamples) || tree && (has(newSamples) || has(layout.FileSamples))
 }
 
-// openSamplesFile opens the samples, which may get their name meanwhile.
-func (l *Dir) openSamplesFile() (*File, error) {
+// openSamplesFile opens the samples, which may get their name meanwhile, or lose it before they are removed.
+func (l *Dir) openSamplesFile(tree bool) (*File, error) {
 	f, err := OpenFile(l.FS, layout.FileSamples)
-	if errors.Is(err, fs.ErrNotExist) && HasFile(l.FS, layout.FileTree) {
+	if errors.Is(err, fs.ErrNotExist) && tree {
 		if f, err = OpenFile(l.FS, newSamples); errors.Is(err, fs.ErrNotExist) {
 			f, err = OpenFile(l.FS, layout.FileSamples)
 		}
@@ -40,17 +41,20 @@ func (l *Dir) openSamplesFile() (*File, error) {
 
 // openSamples reads the samples of the sampling engine, with the nodes that they are of, before the tree that these
 // may refer to. The file must be closed.
-func (l *Dir) openSamples() (*samplesReader, error) {
+func (l *Dir) openSamples(tree bool) (*samplesReader, error) {
 	r := &samplesReader{live: l, strings: make(map[string]uint32), places: make(map[uint64]place),
 		funcs: make(map[uint64]uint32), same: make(map[string]uint32)}
 	err := r.readRequests(l.FS)
 	if err != nil {
 		return nil, err
 	}
-	if r.f, err = l.openSamplesFile(); err != nil {
+	if r.f, err = l.openSamplesFile(tree); err != nil {
 		return nil, err
 	}
-	if err = r.readHeader(); err == nil {
+	if err = r.readHeader(); err == nil && r.head.Walk == layout.WalkContext && !tree {
+		err = r.f.Fail(int64(unsafe.Offsetof(r.head.Walk)), "samples of contexts, and the tree of these is not there")
+	}
+	if err == nil {
 		err = r.readNodes()
 	}
 	if err != nil {

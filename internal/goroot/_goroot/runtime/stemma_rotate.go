@@ -53,12 +53,21 @@ func stemmaRotateInit() {
 		stemmaNotRotated("what -verify compares has no segments")
 		return
 	}
+	size := stemma.size - tree.SinkSize
+	all := 2 * size
+	if stemmaAccumulates() || stemmaCPUOn() {
+		all += 2 * uintptr(sample.EarlierSize(uint64(stemmaSampleNodes())))
+	}
+	if !stemmaSpares(all) { // else shards would go without
+		stemmaNotRotated("there are no addresses for the sums of what was recorded: allow more (ulimit -v)")
+		return
+	}
 	r.counts.Tree, r.counts.Record = &stemma.tree, &stemma.record
 	if r.counts.Buffer = stemmaMemory(tree.SinkSize); r.counts.Buffer == nil {
 		stemmaNotRotated("out of memory")
 		return
 	}
-	if stemmaRotateSums(&r.counts.Earlier, layout.FileEarlier, stemma.size-tree.SinkSize) &&
+	if stemmaRotateSums(&r.counts.Earlier, layout.FileEarlier, size) &&
 		stemmaRotateBy(&r.counts.Rotator, rotation) {
 		r.counts.Begin(stemmaWall())
 		r.on = true
@@ -608,7 +617,7 @@ func (f *stemmaSegmentFiles) Done(complete bool) {
 	munmap(unsafe.Pointer(f.mem), f.size)
 }
 
-// Remove implements segment.Files. First goes the file that makes a directory a segment.
+// Remove implements segment.Files.
 //
 //go:nowritebarrierrec
 func (f *stemmaSegmentFiles) Remove(number uint64) (was bool, errno uintptr) {
@@ -622,9 +631,13 @@ func (f *stemmaSegmentFiles) Remove(number uint64) (was bool, errno uintptr) {
 	if errno != 0 {
 		return false, errno
 	}
-	for file := range stemmaFinalNames {
-		if name := &stemmaFinalNames[file]; name[0] != 0 && f.unlink(dir, uintptr(unsafe.Pointer(name))) {
-			was = true
+	// It is no segment any more before anything of it is missing. Samples beside a tree lose their name first: those
+	// alone would be another record.
+	for file := len(stemmaFinalNames) - 1; file >= 0; file-- {
+		if name := &stemmaFinalNames[file]; name[0] != 0 {
+			_, _, errno := linux.Syscall6(sysRenameat, uintptr(dir), uintptr(unsafe.Pointer(name)), uintptr(dir),
+				stemmaSegmentName(segment.File(file)), 0, 0)
+			was = was || errno == 0
 		}
 	}
 	for file := range stemmaSegmentNames {

@@ -60,10 +60,7 @@ func stemmaSampleInit() {
 	if !acct && !contexts && stemmaOption("sampler") == "" {
 		return
 	}
-	nodes := uintptr(1 << 22)
-	if n, ok := stemmaParse(stemmaOption("nodes")); ok && n > 0 {
-		nodes = min(max(n, 16), 1<<26)
-	}
+	nodes := stemmaSampleNodes()
 	placesSize := uintptr(1 << 28)
 	if room := stemmaAddresses(); room < sample.SmpEnd+nodes*sample.SampleNodeSize+placesSize {
 		nodes = max(room/2/sample.SampleNodeSize, 1<<10)
@@ -110,6 +107,14 @@ func stemmaSampleInit() {
 	stemmaRotateSamplesInit(nodes)
 	stemmaSmp.on, stemma.making = true, false
 	stemmaSamplingAPI = &stemmaSamplingAPIs
+}
+
+// stemmaSampleNodes returns how many nodes a record of samples has at most, where addresses are not scarce.
+func stemmaSampleNodes() uintptr {
+	if n, ok := stemmaParse(stemmaOption("nodes")); ok && n > 0 {
+		return min(max(n, 16), 1<<26)
+	}
+	return 1 << 22
 }
 
 // stemmaConfigure notes in the record how samples are taken.

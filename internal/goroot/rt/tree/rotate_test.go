@@ -3,6 +3,7 @@ package tree
 import (
 	"bytes"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -331,6 +332,74 @@ func TestBeside(t *testing.T) {
 	n, calls, sampled := len(dir.Profile.Nodes), calls(dir.Profile), times(dir.Profile)
 	if n > 4 || len(calls) != 0 || len(sampled) != 1 {
 		t.Errorf("a segment of one sample has %d nodes and calls of %v", n, calls)
+	}
+}
+
+// A changing directory changes when somebody has looked for a file, or has opened it.
+type changing struct {
+	fstest.MapFS
+	when   string
+	change func(fstest.MapFS)
+}
+
+func (c *changing) looked(name string) {
+	if change := c.change; name == c.when && change != nil {
+		c.change = nil
+		change(c.MapFS)
+	}
+}
+
+func (c *changing) Stat(name string) (fs.FileInfo, error) {
+	defer c.looked(name)
+	return c.MapFS.Stat(name)
+}
+
+func (c *changing) Open(name string) (fs.File, error) {
+	defer c.looked(name)
+	return c.MapFS.Open(name)
+}
+
+// TestBesideRead reads a segment of a tree with samples while these get their name, and while it is removed: it has
+// both, or there is an error.
+func TestBesideRead(t *testing.T) {
+	x := newRotated(t, "1h")
+	x.beside()
+	x.work(rand.New(rand.NewPCG(23, 24)), 300)
+	x.rotate()
+	named := x.leave().segments["000001"]
+	rename := func(from, to string) func(fstest.MapFS) {
+		return func(m fstest.MapFS) {
+			m[to] = m[from]
+			delete(m, from)
+		}
+	}
+	fresh := maps.Clone(named)
+	rename("samples", "samples.new")(fresh)
+	remove := func(m fstest.MapFS) {
+		rename("samples", "samples.new")(m)
+		delete(m, "tree")
+	}
+	for _, when := range []string{"tree", "samples", "samples.new", "funcs", "places"} {
+		for name, c := range map[string]*changing{
+			"gets its name": {fresh, when, rename("samples.new", "samples")},
+			"loses it":      {named, when, rename("samples", "samples.new")},
+			"is removed":    {named, when, remove},
+		} {
+			c.MapFS = maps.Clone(c.MapFS)
+			dir, err := livedir.Open(c)
+			if name == "is removed" && err != nil {
+				continue
+			}
+			if err != nil {
+				t.Errorf("%s at %s: %v", name, when, err)
+			} else if !maps.Equal(calls(dir.Profile), x.known) || !maps.Equal(times(dir.Profile), x.sampled) {
+				t.Errorf("%s at %s: have %v and %v", name, when, calls(dir.Profile), times(dir.Profile))
+			}
+		}
+	}
+	delete(named, "tree")
+	if _, err := livedir.Open(named); err == nil {
+		t.Error("samples of contexts are read without the tree")
 	}
 }
 

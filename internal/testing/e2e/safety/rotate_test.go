@@ -258,6 +258,46 @@ func TestRotateSamples(t *testing.T) {
 	}
 }
 
+// TestRotateRemoves looks at segments of a tree with samples all the time while they are made and removed: none has
+// samples without the tree.
+func TestRotateRemoves(t *testing.T) {
+	e2e.NeedFull(t)
+	exe := e2e.Build(t, "grows", "-metrics=calls,cpu", "-recursion=full")
+	out := t.TempDir()
+	cmd := e2e.Command(t, out, exe, "STEMMA_ROTATE=20ms,1")
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	looks, segments := 0, map[string]bool{}
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); looks++ {
+		dirs, err := filepath.Glob(filepath.Join(out, "grows.*.[0-9]*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, dir := range dirs {
+			files, _ := os.ReadDir(dir)
+			has := map[string]bool{}
+			for _, f := range files {
+				has[f.Name()] = true
+			}
+			if segments[dir] = segments[dir] || has["tree"]; has["samples"] && !has["tree"] {
+				t.Fatalf("%s has the files %v", dir, files)
+			}
+		}
+	}
+	stdin.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if t.Logf("%d looks at %d segments", looks, len(segments)); len(segments) < 3 {
+		t.Errorf("%d segments", len(segments))
+	}
+}
+
 // rotateSamples runs a program that is busy with few stacks, or with ever new ones: its files grow all the time.
 func rotateSamples(t *testing.T, name, settings string, flags ...string) {
 	exe := e2e.Build(t, name, flags...)
