@@ -11,9 +11,9 @@
 // The manifest is written when the record is there and has been read back. What has no manifest is not there: an
 // upload that was interrupted leaves nothing that is read.
 //
-// A program that runs has IDs that its record cannot explain when it has ended only. So that record is uploaded again
-// and again while it grows, under the name growing: each manifest there takes the place of the one before, whose
-// record then goes. When the whole record is there, both go.
+// The IDs in a log are to be decoded before the program ends. So a record of context IDs is uploaded again and again
+// while it grows, under the name growing: each manifest there takes the place of the one before, whose record goes some
+// time later. When the whole record is there, both go.
 package bucket
 
 import (
@@ -397,8 +397,11 @@ func (b *Bucket) Clear(ctx context.Context, m *Manifest) error {
 	}
 	was, whole := *m, *m
 	was.Kind, whole.Kind = Growing, Whole
-	_, err := b.manifest(ctx, whole.Key())
-	ended := m.Kind == Whole || err == nil
+	ended := m.Kind == Whole
+	if !ended {
+		_, err := b.manifest(ctx, whole.Key())
+		ended = err == nil
+	}
 	if ended {
 		if err := b.blob.Delete(ctx, was.Key()); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
 			return b.failed("remove", was.Key(), err)

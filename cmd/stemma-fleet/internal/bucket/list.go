@@ -22,16 +22,14 @@ import (
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/patience"
 )
 
-// A Query selects records.
+// A Query selects records. One that grows is there for the IDs of its run: only who names the run gets it, and Since
+// does not leave it out, as the run goes on.
 type Query struct {
 	Service string          // "" for all
 	Since   time.Time       // records that ended before are left out; the zero time for none
 	Until   time.Time       // and those that began at this time or later
 	Runs    map[string]bool // only of these runs, nil for all
 }
-
-// A record that grows is there for IDs of its run: who asks for what was counted does not get it, and Since does not
-// leave it out, since its run goes on.
 
 // skew is how much later the clock of the store may be than that of the machine that recorded.
 const skew = time.Hour

@@ -633,7 +633,7 @@ const slow = 1e9
 // it has, and one of all.
 func (p *plan) refine(pause func()) {
 	level, price := p.level, p.price
-	if level == 0 && price == 0 && p.left == 0 { // as it was: then nothing else pushes less
+	if level == 0 && price == 0 && p.left == 0 { // all edges had ids, and loops as many as may be
 		if p.numberEdges(); p.left == 0 {
 			return
 		}
