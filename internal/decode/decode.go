@@ -445,6 +445,8 @@ func cutReason(n ids.Interned) string {
 		return "there was no room for more contexts"
 	case layout.CutLog:
 		return "the log was full"
+	case layout.CutSegment:
+		return "it began in an earlier segment, whose record was damaged"
 	}
 	return fmt.Sprintf("reason %d", n.Place)
 }

@@ -16,18 +16,14 @@ import (
 // Its methods must be called under one lock, unless they say otherwise. All its
 // memory lies outside the Go heap.
 type Contexts struct {
-	rec          *recorder.Recorder
-	head         unsafe.Pointer // the two pages of cce; rec writes the first
-	internedMem  memory.Span    // interned entries
-	internedUsed uint64         // of them, as in the header
-	recent       memory.Span    // for each interned entry the last two on top of it, see recentOn
-	maxNum       uint32         // of them; the last one stands for all that had no room, and is in no file
-	budget       uint32         // their numbers are less, and less than maxNum
-	pcs          unsafe.Pointer // the table of return addresses
-	numPC        uint32         // entries in it
-	text         uint64         // address that the PC of an ID is relative to
-	mem          memory.Arena
-	stacks       stackPool // in mem
+	internedFile
+	rec    *recorder.Recorder
+	budget uint32         // numbers of interned entries are less, and less than maxNum
+	pcs    unsafe.Pointer // the table of return addresses
+	numPC  uint32         // entries in it
+	text   uint64         // address that the PC of an ID is relative to
+	mem    memory.Arena
+	stacks stackPool // in mem
 
 	max                limits
 	funcs              []fun       // by index; 0 is not used
@@ -36,6 +32,15 @@ type Contexts struct {
 	numFuncs, numSites uint32
 	entries            index // funcs by entry address
 	crowded            bool  // there was a function for which there was no room, see Crowded
+}
+
+// An internedFile is what one record, or one segment of it, has of interned entries.
+type internedFile struct {
+	head         unsafe.Pointer // the two pages of cce; the recorder writes the first
+	internedMem  memory.Span    // interned entries
+	internedUsed uint64         // of them, as in the header
+	recent       memory.Span    // for each interned entry the last two on top of it, see recentOn
+	maxNum       uint32         // of them; the last one stands for all that had no room, and is in no file
 }
 
 // A fun is a function that was entered.
@@ -73,11 +78,11 @@ const (
 // Init makes c describe contexts in head, of ContextsSize bytes, whose first page rec
 // writes, and in interned, the file nodes. All memory is zero; the sizes are divided by 1<<shift.
 func (c *Contexts) Init(rec *recorder.Recorder, head, interned, pcs, mem unsafe.Pointer, text uint64, shift uint) {
-	*c = Contexts{rec: rec, head: head, pcs: pcs, text: text, internedUsed: 1,
-		maxNum:      layout.InternedBytes / layout.InternedSize,
-		internedMem: memory.NewSpan(interned, layout.InternedBytes>>shift),
-		mem:         memory.Arena{Span: memory.NewSpan(mem, ArenaSize>>shift)},
-		stacks:      stackPool{left: ArenaSize >> shift}}
+	*c = Contexts{rec: rec, pcs: pcs, text: text,
+		internedFile: internedFile{head: head, internedUsed: 1, maxNum: layout.InternedBytes / layout.InternedSize,
+			internedMem: memory.NewSpan(interned, layout.InternedBytes>>shift)},
+		mem:    memory.Arena{Span: memory.NewSpan(mem, ArenaSize>>shift)},
+		stacks: stackPool{left: ArenaSize >> shift}}
 	c.budget = c.maxNum - 1
 	rec.Header().Flags |= layout.HdrFlagCce
 	c.Header().Text, c.Header().NodesUsed = text, 1
@@ -115,12 +120,12 @@ func (c *Contexts) LimitStacks(n uintptr) { c.stacks.left = n }
 // Header returns the second page.
 //
 //go:nosplit
-func (c *Contexts) Header() *layout.ContextsHeader {
-	return (*layout.ContextsHeader)(unsafe.Add(c.head, layout.HeaderSize))
+func (f *internedFile) Header() *layout.ContextsHeader {
+	return (*layout.ContextsHeader)(unsafe.Add(f.head, layout.HeaderSize))
 }
 
 // UsedInterned returns the bytes of the file nodes that are in use.
-func (c *Contexts) UsedInterned() uint64 { return c.internedUsed * layout.InternedSize }
+func (f *internedFile) UsedInterned() uint64 { return f.internedUsed * layout.InternedSize }
 
 // word returns the word at address p, which is outside the Go heap.
 //
@@ -155,6 +160,14 @@ type index struct {
 
 func (x *index) at(i uint32) *uint32 {
 	return (*uint32)(unsafe.Add(x.slots, uintptr(i&x.mask)*unsafe.Sizeof(i)))
+}
+
+// size returns how many numbers there are places for.
+func (x *index) size() uint64 {
+	if x.slots == nil {
+		return 0
+	}
+	return uint64(x.mask) + 1
 }
 
 // grow makes room for one more number; hash gives the hash of one that is there.
@@ -364,8 +377,8 @@ func (c *Contexts) FrameOf(s uint32, pc, slot uintptr) Frame {
 // interned returns entry i of the file nodes.
 //
 //go:nosplit
-func (c *Contexts) interned(i uint32) *layout.Interned {
-	return (*layout.Interned)(c.internedMem.At(uint64(i) * layout.InternedSize))
+func (f *internedFile) interned(i uint32) *layout.Interned {
+	return (*layout.Interned)(f.internedMem.At(uint64(i) * layout.InternedSize))
 }
 
 //go:nosplit
@@ -379,9 +392,9 @@ func hashInterned(n *layout.Interned) uint32 {
 }
 
 // internedRoom makes room for interned entry number i, and for those that are last on top of it.
-func (c *Contexts) internedRoom(i uint32) bool {
-	return c.recent.Need(uint64(i+1)*uint64(unsafe.Sizeof(*c.recentOn(0)))) &&
-		c.internedMem.Need(uint64(i+1)*layout.InternedSize)
+func (f *internedFile) internedRoom(i uint32) bool {
+	return f.recent.Need(uint64(i+1)*uint64(unsafe.Sizeof(*f.recentOn(0)))) &&
+		f.internedMem.Need(uint64(i+1)*layout.InternedSize)
 }
 
 // recentOn returns where the two entries are that were looked for last on top of a
@@ -389,28 +402,28 @@ func (c *Contexts) internedRoom(i uint32) bool {
 // as entries do that are made together, where the places in a hash table of millions lie anywhere.
 //
 //go:nosplit
-func (c *Contexts) recentOn(parent uint32) *uint64 {
-	if parent == c.maxNum-1 {
+func (f *internedFile) recentOn(parent uint32) *uint64 {
+	if parent == f.maxNum-1 {
 		return nil
 	}
-	return (*uint64)(c.recent.At(uint64(parent) * uint64(unsafe.Sizeof(uint64(0)))))
+	return (*uint64)(f.recent.At(uint64(parent) * uint64(unsafe.Sizeof(uint64(0)))))
 }
 
 // noteRecent makes entry i the last one on top of its parent. It needs no lock: what two threads note at once is
 // noted once.
 //
 //go:nosplit
-func (c *Contexts) noteRecent(parent, i uint32) {
-	if recent := c.recentOn(parent); recent != nil {
+func (f *internedFile) noteRecent(parent, i uint32) {
+	if recent := f.recentOn(parent); recent != nil {
 		memory.StoreRel64(recent, memory.Load64(recent)<<32|uint64(i))
 	}
 }
 
 // addInterned appends an interned entry, for which there is room.
-func (c *Contexts) addInterned(n *layout.Interned) {
-	*c.interned(uint32(c.internedUsed)) = *n
-	c.internedUsed++
-	memory.StoreRel64(&c.Header().NodesUsed, c.internedUsed)
+func (f *internedFile) addInterned(n *layout.Interned) {
+	*f.interned(uint32(f.internedUsed)) = *n
+	f.internedUsed++
+	memory.StoreRel64(&f.Header().NodesUsed, f.internedUsed)
 }
 
 // Cut counts a context that is not known as a whole, and returns the last entry, which reports it.

@@ -24,6 +24,7 @@ type Dacce struct {
 	numEdges, maxEdge uint32
 	targets           index  // edges by site and target
 	internals         index  // interned entries by contents
+	pushed            uint64 // pushes that were counted in segments that have ended
 	missed            uint64 // entries that another encoding would have spared, since the last snapshot
 	plan              plan
 	fixed             bool // see Fix
@@ -38,6 +39,7 @@ type call struct {
 	target  uint32 // the function that a static site calls, the key for a dynamic one
 	first   uint32 // the first function that it called, 0 if it was not seen
 	dynamic bool
+	keyed   bool // target is a key
 }
 
 // An edge is a pair of a site and a function that it called.

@@ -86,6 +86,7 @@ type goroutine struct {
 	slots              []uint64
 	began              []string // the truth about where it began
 	gone               bool
+	segment            int // that its words, and where it began, are of
 }
 
 type captured struct {
@@ -122,6 +123,14 @@ type computer struct {
 	over   int // entries by a loop that had no more ids
 
 	recalled int // captures of contexts that were pushed again
+
+	next     *ids.Next // nil where segments do not end
+	number   uint64    // the run number of the segment
+	segment  int       // how many came before
+	former   []former  // segments that have ended, and whose memory is still there
+	segments int       // how many have
+	asked    int       // starts that were asked for before the segment that needs them had begun
+	moved    int       // starts that were needed
 }
 
 var memSizes = map[string]int{
@@ -143,19 +152,25 @@ func newComputer(t testing.TB, seed uint64) *computer {
 			m.mem[name] = memorytest.Reserve(t, size)
 			continue
 		}
-		b, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE,
-			syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m.mem[name] = b
+		m.mem[name] = mapped(t, size)
 	}
 
+	m.number = testRun
 	m.c, m.rec = ids.NewDacce(m.mem["cce"], m.mem["known"], m.mem["funcs"], m.mem["epochs"], m.mem["nodes"],
 		m.mem["pcs"], m.mem["mem"], text)
 	m.rec.Describe(testRun, 1, 1, "go1.26", "", []string{"test"})
 	m.stamp = m.c.Stamp()
 	return m
+}
+
+// mapped returns zeroed memory.
+func mapped(t testing.TB, size int) []byte {
+	b, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
 
 // close gives the memory back.
@@ -250,7 +265,7 @@ func (f *function) place(pc uint64) string {
 // goroutine adds a goroutine that begins at a root.
 func (m *computer) goroutine() *goroutine {
 	root := uint64(m.r.IntN(layout.NumRoots - 1))
-	g := &goroutine{ctx: noWord, epoch: m.epoch, start: root, slots: make([]uint64, 1024)}
+	g := &goroutine{ctx: noWord, epoch: m.epoch, segment: m.segment, start: root, slots: make([]uint64, 1024)}
 	g.began = []string{"root " + layout.RootNames[root]}
 	for i := range g.slots {
 		g.slots[i] = m.r.Uint64()
@@ -482,6 +497,7 @@ func (m *computer) resume(g *goroutine, n int, pc uint64) {
 	if g.epoch == m.epoch {
 		return
 	}
+	m.begunAt(g)
 	frames, _ := m.walk(g, n, pc, true)
 	if len(frames) > m.room {
 		m.parts++
@@ -506,6 +522,10 @@ func (m *computer) moment(g *goroutine, n int, pc uint64) {
 // reencode does the next part of a re-encoding.
 func (m *computer) reencode() {
 	m.clock += 1e5 + m.r.Uint64N(1e6)
+	if m.phase == 0 && m.next != nil && m.r.IntN(3) == 0 {
+		m.rotate()
+		return
+	}
 	switch m.phase {
 	case 0:
 		if _, _, edges := m.c.Encoding(); len(edges) > 0 { // a random weight
@@ -775,7 +795,7 @@ func (m *computer) captureAt(g *goroutine) {
 }
 
 func (m *computer) keep(hi, lo uint64, truth []string) {
-	m.ids = append(m.ids, captured{ctxid.ID{Hi: hi, Lo: lo, Run: testRun}, truth})
+	m.ids = append(m.ids, captured{ctxid.ID{Hi: hi, Lo: lo, Run: m.number}, truth})
 }
 
 // step lets g do something.
@@ -1031,7 +1051,10 @@ func encodeRandom(t testing.TB, seed uint64, steps int, prepare func(*computer))
 	}
 	m.calm = 2 << m.r.IntN(9)
 	m.run(steps)
-	m.decode(0)
+	if m.segments == 0 {
+		m.done = 0 // once more, at the end
+	}
+	m.decode(m.done)
 	if m.ended != nil {
 		m.ended()
 	}

@@ -32,7 +32,7 @@ type Work struct {
 }
 
 // Work returns what has been done so far.
-func (c *Dacce) Work() Work { return Work{c.Missed(), c.Unplanned(), c.Stats().Pushes} }
+func (c *Dacce) Work() Work { return Work{c.Missed(), c.Unplanned(), c.pushed + c.Stats().Pushes} }
 
 // Init makes p that of a program that begins.
 func (p *Pace) Init(every int64) { *p = Pace{Every: every, patient: impatient} }

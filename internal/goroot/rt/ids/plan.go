@@ -785,16 +785,17 @@ func (p *plan) target(e *planEdge) uint32 {
 // reports false if there is no room for it, or no epoch left.
 func (c *Dacce) Write(now uint64) bool {
 	p := &c.plan
-	w := epochWriter{c: c, begin: c.epochsUsed}
+	if c.Epoch()+1 >= 1<<layout.IDEpochBits {
+		return false
+	}
+	w := epochWriter{mem: &c.epochs, begin: c.epochsUsed}
 	if rec := w.at(layout.EpochSize); rec != nil {
 		*(*layout.Epoch)(rec) = layout.Epoch{Epoch: uint32(c.Epoch()) + 1, Time: now, MaxID: p.maxID}
 	}
 	var funcs, sites uint32
 	for f := uint32(1); f < p.numFuncs; f++ {
-		if c.codes[f] != (code{p.key[f], p.num[f]}) {
-			if rec := w.at(layout.EpochFuncSize); rec != nil {
-				*(*layout.EpochFunc)(rec) = layout.EpochFunc{Func: c.ID(f), Key: p.key[f], NumCC: p.num[f]}
-			}
+		if now := (code{p.key[f], p.num[f]}); c.codes[f] != now {
+			w.function(c, f, now)
 			funcs++
 		}
 	}
@@ -808,14 +809,16 @@ func (c *Dacce) Write(now uint64) bool {
 		if e.to < p.numFuncs {
 			target = c.ID(e.to)
 		}
-		if rec := w.at(layout.EpochSiteSize); rec != nil {
-			*(*layout.EpochSite)(rec) = layout.EpochSite{Func: c.ID(c.sites[e.site].caller),
-				Cell: c.sites[e.site].cell, Addition: p.add[e.site], Target: target}
-		}
+		w.site(c, e.site, p.add[e.site], target)
 		sites++
 	}
 	p.changed = funcs + sites
-	return w.end(funcs, sites)
+	if !w.end(funcs, sites) {
+		return false
+	}
+	c.epochsUsed = w.begin + w.off
+	memory.StoreRel64(&c.Stats().EpochsUsed, c.epochsUsed)
+	return true
 }
 
 // Publish makes the plan the encoding of a new epoch. Nothing that is
@@ -831,7 +834,7 @@ func (c *Dacce) Publish() {
 	for i := range p.numEdges {
 		e := &p.edges[i]
 		s := &c.calls[e.site]
-		s.add, s.target = p.add[e.site], p.target(e)
+		s.add, s.target, s.keyed = p.add[e.site], p.target(e), e.to >= p.numFuncs
 		av := uint64(layout.KeyPush) << layout.WordKey
 		if s.add != layout.NoAddition {
 			encoded++
@@ -866,31 +869,44 @@ func (c *Dacce) Unplanned() uint32 { return c.numEdges - c.plan.numSeen }
 
 // An epochWriter appends one record to epochs.
 type epochWriter struct {
-	c          *Dacce
+	mem        *memory.Span
 	begin, off uint64
 	full       bool
 }
 
 // at returns where the next n bytes go, or nil if they do not fit.
 func (w *epochWriter) at(n uint64) unsafe.Pointer {
-	if !w.c.epochs.Need(w.begin + w.off + n + 8) {
+	if !w.mem.Need(w.begin + w.off + n + 8) {
 		w.full = true
 		return nil
 	}
-	p := w.c.epochs.At(w.begin + w.off)
+	p := w.mem.At(w.begin + w.off)
 	w.off += n
 	return p
 }
 
+// function writes what holds for function f.
+func (w *epochWriter) function(c *Dacce, f uint32, is code) {
+	if rec := w.at(layout.EpochFuncSize); rec != nil {
+		*(*layout.EpochFunc)(rec) = layout.EpochFunc{Func: c.ID(f), Key: is.key, NumCC: is.num}
+	}
+}
+
+// site writes what holds for site s.
+func (w *epochWriter) site(c *Dacce, s, addition uint32, target uint64) {
+	if rec := w.at(layout.EpochSiteSize); rec != nil {
+		*(*layout.EpochSite)(rec) = layout.EpochSite{Func: c.ID(c.sites[s].caller), Cell: c.sites[s].cell,
+			Addition: addition, Target: target}
+	}
+}
+
 // end publishes the record.
 func (w *epochWriter) end(funcs, sites uint32) bool {
-	if w.full || w.c.Epoch()+1 >= 1<<layout.IDEpochBits {
+	if w.full {
 		return false
 	}
-	rec := (*layout.Epoch)(w.c.epochs.At(w.begin))
+	rec := (*layout.Epoch)(w.mem.At(w.begin))
 	rec.Funcs, rec.Sites = funcs, sites
 	memory.StoreRel32(&rec.Length, uint32(w.off))
-	w.c.epochsUsed = w.begin + w.off
-	memory.StoreRel64(&w.c.Stats().EpochsUsed, w.c.epochsUsed)
 	return true
 }

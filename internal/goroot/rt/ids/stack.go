@@ -288,27 +288,32 @@ func (c *Dacce) intern(parent, id, kind uint32, place, target uint64) uint32 {
 
 // internAt returns the number of the interned entry with the given contents.
 func (c *Dacce) internAt(parent, id, epoch, kind uint32, place, target uint64) uint32 {
-	n := layout.Interned{Parent: parent, Epoch: epoch, ID: id, Kind: kind, Place: place, Target: target}
-	if !c.internals.grow(&c.mem, func(i uint32) uint32 { return hashInterned(c.interned(i)) }) {
+	return c.internIn(&c.internedFile, &c.internals,
+		&layout.Interned{Parent: parent, Epoch: epoch, ID: id, Kind: kind, Place: place, Target: target})
+}
+
+// internIn returns the number that the entry n has in a file of interned entries, which internals finds.
+func (c *Dacce) internIn(f *internedFile, internals *index, n *layout.Interned) uint32 {
+	if !internals.grow(&c.mem, func(i uint32) uint32 { return hashInterned(f.interned(i)) }) {
 		return c.Cut()
 	}
-	h := hashInterned(&n)
+	h := hashInterned(n)
 	for ; ; h++ {
-		i := *c.internals.at(h)
+		i := *internals.at(h)
 		if i == 0 {
 			break
 		}
-		if *c.interned(i) == n {
+		if *f.interned(i) == *n {
 			return i
 		}
 	}
-	i := uint32(c.internedUsed)
-	if i >= c.budget || !c.internedRoom(i) {
+	i := uint32(f.internedUsed)
+	if i >= c.budget || !f.internedRoom(i) {
 		return c.Cut()
 	}
-	c.addInterned(&n)
-	*c.internals.at(h) = i
-	c.internals.num++
+	f.addInterned(n)
+	*internals.at(h) = i
+	internals.num++
 	return i
 }
 

@@ -51,6 +51,21 @@ func (r *Recorder) UsedFuncs() uint64 { return memory.Load64(&r.funcsUsed) }
 // Funcs returns the function records.
 func (r *Recorder) Funcs() unsafe.Pointer { return r.funcs.At(0) }
 
+// CopyFuncs copies the function records, from an offset on, to the span of another file. It returns how many bytes that
+// has then, and reports whether there was room for them. It may be called without the lock.
+func (r *Recorder) CopyFuncs(to *memory.Span, from uint64) (end uint64, ok bool) {
+	end = r.UsedFuncs()
+	if !to.Need(end) {
+		return from, false
+	}
+	n := end - from
+	copy(unsafe.Slice((*byte)(to.At(from)), n), unsafe.Slice((*byte)(r.funcs.At(from)), n))
+	return end, true
+}
+
+// Move makes r go on with another header, and with other memory for function records, which has all that there are.
+func (r *Recorder) Move(mem unsafe.Pointer, funcs memory.Span) { r.mem, r.funcs = mem, funcs }
+
 // Lost counts a loss of the given kind. It may be called without the lock, and in a signal
 // handler.
 //

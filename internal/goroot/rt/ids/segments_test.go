@@ -1,0 +1,144 @@
+package ids_test
+
+import (
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"github.com/stemma-go/stemma/internal/goroot/layout"
+	"github.com/stemma-go/stemma/internal/goroot/rt/ids"
+	"github.com/stemma-go/stemma/internal/goroot/rt/memory"
+	"github.com/stemma-go/stemma/internal/goroot/rt/memory/memorytest"
+	"github.com/stemma-go/stemma/internal/testing/level"
+)
+
+// A former is the memory of a segment that has ended.
+type former map[string][]byte
+
+// rotates makes m end segments.
+func (m *computer) rotates() {
+	m.next = &ids.Next{
+		EntryAt: func(pc uint64) uint64 {
+			for _, list := range [...][]*function{m.funcs, m.leaves} {
+				for _, f := range list {
+					if pc-f.entry < codeSize {
+						return f.entry
+					}
+				}
+			}
+			return 0
+		},
+		ReturnOf: func(entry uint64, cell uint32) uint64 { return entry + callStep*uint64(cell+1) },
+	}
+	m.c.InitNext(m.next, 0)
+}
+
+// fresh returns the memory of a segment.
+func (m *computer) fresh() former {
+	mem := former{"cce": mapped(m.t, layout.ContextsSize)}
+	for _, name := range [...]string{"funcs", "epochs", "nodes"} {
+		mem[name] = memorytest.Reserve(m.t, memSizes[name])
+	}
+	return mem
+}
+
+// span returns the memory of a file.
+func (f former) span(name string) memory.Span {
+	return memory.NewSpan(unsafe.Pointer(&f[name][0]), uint64(len(f[name])))
+}
+
+// rotate ends a segment, as stemmaRotateIDs does.
+func (m *computer) rotate() {
+	m.forget()
+	mem, run := m.fresh(), m.r.Uint64()|1
+	if !m.next.Begin(unsafe.Pointer(&mem["cce"][0]), mem.span("nodes"), mem.span("epochs"), run) {
+		m.t.Fatal("no memory for a segment")
+	}
+	funcs := mem.span("funcs")
+	copied, ok := m.rec.CopyFuncs(&funcs, 0)
+	if ok = ok && m.next.WriteEpoch(m.clock); !ok {
+		m.t.Fatal("no room for what the next segment begins with")
+	}
+	ask := func() {
+		for _, g := range m.gs {
+			if g.from != 0 && m.r.IntN(2) == 0 {
+				for !m.next.Load(uint32(g.from>>layout.IDEpoch), 1+m.r.IntN(5)) {
+				}
+				m.next.Start(g.start, g.from)
+				m.asked++
+			}
+		}
+	}
+	if m.r.IntN(2) == 0 {
+		ask()
+		m.others()
+		ask()
+	}
+	if m.r.IntN(8) == 0 { // it is left, and tried again
+		m.next.End(func() {})
+		return
+	}
+	// The world is stopped.
+	if _, ok = m.rec.CopyFuncs(&funcs, copied); !ok {
+		m.t.Fatal("no room for functions")
+	}
+	m.decode(m.done)
+	m.next.Switch(m.clock)
+	m.rec.Move(unsafe.Pointer(&mem["cce"][0]), funcs)
+	m.former = append(m.former, former{})
+	for name, b := range mem {
+		m.former[0][name], m.mem[name] = m.mem[name], b
+	}
+	m.number, m.stamp = run, m.c.Stamp()
+	m.segment++
+	m.segments++
+	m.epoch++
+}
+
+// begunAt makes where g began known in its segment.
+func (m *computer) begunAt(g *goroutine) {
+	if g.segment != m.segment && g.from != 0 {
+		g.start, g.from = m.next.Start(g.start, g.from)
+		m.moved++
+	}
+	g.segment = m.segment
+}
+
+// forget makes all goroutines known in the segment that has begun, and gives back the memory of the one before.
+func (m *computer) forget() {
+	for _, g := range m.gs {
+		m.begunAt(g)
+	}
+	if len(m.former) == 0 {
+		return
+	}
+	m.next.End(func() {})
+	for name, b := range m.former[0] {
+		if spans[name] {
+			memorytest.Release(b)
+		} else if err := syscall.Munmap(b); err != nil {
+			m.t.Error(err)
+		}
+	}
+	m.former = m.former[:0]
+}
+
+// TestSegments ends segments of random programs at moments at which a re-encoding may be published, and decodes all IDs
+// by the segment that they are of. The memory of a segment is gone when the next one but one begins.
+func TestSegments(t *testing.T) {
+	segments, asked, moved := 0, 0, 0
+	for seed := range level.Rounds[uint64](30, 300) {
+		m := encodeRandom(t, seed, 400, func(m *computer) {
+			m.rotates()
+			m.calm = 60
+		})
+		segments, asked, moved = segments+m.segments, asked+m.asked, moved+m.moved
+		if m.cut > 0 {
+			t.Errorf("seed %d: %d contexts are cut", seed, m.cut)
+		}
+	}
+	t.Logf("%d segments, %d starts were asked for early, %d were needed", segments, asked, moved)
+	if segments < 200 || moved < 500 || asked < 500 {
+		t.Error("want many")
+	}
+}
