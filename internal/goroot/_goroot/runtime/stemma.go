@@ -54,14 +54,14 @@ func stemmaRootCell(k uintptr) uintptr {
 }
 
 // stemmaSaved is what stemmaRoot replaces.
-type stemmaSaved struct{ ctx, start, from uintptr }
+type stemmaSaved struct{ ctx, start, from, epoch uintptr }
 
 // stemmaRoot makes gp call from the named root k from here on. It returns what
 // stemmaRestore takes to undo it.
 //
 //go:nosplit
 func stemmaRoot(gp *g, k uintptr) stemmaSaved {
-	old := stemmaSaved{gp.stemma.Ctx, gp.stemma.Start, gp.stemma.From}
+	old := stemmaSaved{gp.stemma.Ctx, gp.stemma.Start, gp.stemma.From, gp.stemma.Epoch}
 	if stemma.encode.on {
 		gp.stemma.Ctx, gp.stemma.Start, gp.stemma.From = stemmaVoid, k, 0
 		return old
@@ -73,6 +73,13 @@ func stemmaRoot(gp *g, k uintptr) stemmaSaved {
 
 //go:nosplit
 func stemmaRestore(gp *g, old stemmaSaved) {
+	if old.from != 0 && old.epoch+1 < stemmaIDs.first {
+		systemstack(func() {
+			lock(&stemma.lock)
+			old.start, old.from = stemmaStartIn(old.start, old.from)
+			unlock(&stemma.lock)
+		})
+	}
 	gp.stemma.Ctx, gp.stemma.Start, gp.stemma.From = old.ctx, old.start, old.from
 	if stemma.encode.on {
 		gp.stemma.Ctx = stemmaVoid
@@ -118,6 +125,7 @@ func init() {
 // stemmaNewG gives a new goroutine the context of the go statement that makes
 // it, or the root if the runtime makes it for itself.
 func stemmaNewG(newg, creator *g, callerpc uintptr) {
+	stemmaWaitMove()
 	newg.stemma.owner = creator.stemma.owner
 	if stemmaExistingOn && newg.stemma.entry == 0 {
 		stemmaNewEntry(newg)

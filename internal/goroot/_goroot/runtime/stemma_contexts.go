@@ -101,6 +101,7 @@ func stemmaContextsInit() {
 		stemmaEvents.kinds = 0
 		stemmaAPIs.here = stemmaHereNothing
 	}
+	stemmaRotateIDsInit(shift)
 }
 
 func stemmaHereNothing() (hi, lo, run uint64) { return 0, 0, 0 }

@@ -48,7 +48,7 @@ func stemmaDacceEnterGo(bp uintptr) {
 		gp.stemma.Node = stemmaDacceEntry(gp, bp, pc, sp)
 		unlock(&stemma.lock)
 		e := &stemma.encode
-		if e.pace.Missed(stemma.dacce.Missed()) && e.idle.Load() && e.pace.Due(nanotime(), stemma.dacce.Work()) {
+		if !stemmaFixed && e.pace.Missed(stemma.dacce.Missed()) && e.idle.Load() && e.pace.Due(nanotime(), stemma.dacce.Work()) {
 			stemmaWake(gp)
 		}
 	})
@@ -187,6 +187,7 @@ func stemmaExitSyscall(gp *g) {
 // system stack.
 func stemmaRewrite(gp *g, pc, sp uintptr) {
 	lock(&stemma.lock)
+	stemmaMoveStart(gp)
 	st := stemmaStackOf(gp)
 	stemma.dacce.Rewrite(&st, func(skip int) ([]ids.Walked, int) {
 		frames, _ := stemmaWalkFrom(gp, pc, sp, 0, true, skip)

@@ -51,6 +51,11 @@ type stemmaEventMemory struct {
 	counts events.Counts
 	log    events.EventLog
 	logs   bool
+
+	// With segments: where the memory of counts and log is, and the index of counts, of two segments that take turns.
+	index, countsAt, logAt [2]uintptr
+	side                   int  // which one is the current segment's
+	ready                  bool // there are files for the next one
 }
 
 // stemmaNewEvents maps the files for the events of a new P. The world is stopped.
@@ -66,14 +71,16 @@ func stemmaNewEvents(pp *p) {
 		return // without memory, or a file, the events of this P are not recorded
 	}
 	m.counts.Init(counts, index, e.size)
+	logAt := unsafe.Pointer(nil)
 	if e.log {
-		log := stemmaMapOfP(layout.FileEvents, pp, 0, e.size, e.size, false)
-		if log != nil && stemmaFileAt(uintptr(log)) != nil {
-			m.log.Init(log, e.size)
+		logAt = stemmaMapOfP(layout.FileEvents, pp, 0, e.size, e.size, false)
+		if logAt != nil && stemmaFileAt(uintptr(logAt)) != nil {
+			m.log.Init(logAt, e.size)
 			m.logs = true
 		}
 	}
 	pp.stemma.events = uintptr(unsafe.Pointer(m))
+	stemmaEventsAside(pp, m, uintptr(index), uintptr(counts), uintptr(logAt))
 }
 
 // stemmaWants reports whether events of a kind are recorded.

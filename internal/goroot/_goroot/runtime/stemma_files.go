@@ -25,14 +25,16 @@ type stemmaFile struct {
 	lo, size uintptr        // the addresses that are reserved for it
 	have     atomic.Uintptr // the bytes that it has
 	ino      uint64
+	dir      uint64   // the number of its directory, 0 for that of the current segment
 	name     [16]byte // with a NUL at the end
 	sparse   bool     // blocks of the disk are not reserved: most stay empty
+	aside    bool     // of a segment of context IDs that has not begun, or has ended
 }
 
 // stemmaFiles are all mapped files. Entries are complete before n counts them, and
 // never removed, so that a signal handler may look at them without a lock.
 var stemmaFiles struct {
-	list [1<<11 + 64]stemmaFile
+	list [1<<12 + 64]stemmaFile
 	n    atomic.Uint32
 }
 
@@ -85,35 +87,83 @@ func stemmaMapFile(name string, p unsafe.Pointer, size uintptr, sparse bool) uin
 		return linuxENFILE
 	}
 	f := &stemmaFiles.list[n]
-	f.lo, f.size, f.sparse, f.name = uintptr(p), size, sparse, [16]byte{}
+	f.name, f.sparse, f.aside = [16]byte{}, sparse, false
+	f.lo, f.size = uintptr(p), size
+	copy(f.name[:len(f.name)-1], name)
+	if errno := f.makeIn(stemma.ino, name == stemma.main); errno != 0 {
+		stemmaRemove(name)
+		return errno
+	}
+	stemmaFiles.n.Store(n + 1)
+	return 0
+}
+
+// stemmaFilePlace reserves addresses for a file that is made later, and returns where they are, 0 if there are none. The
+// lock is held, or the world is stopped.
+func stemmaFilePlace(name string, size uintptr) uintptr {
+	n := stemmaFiles.n.Load()
+	if int(n) == len(stemmaFiles.list) {
+		return 0
+	}
+	p := stemmaReserve(0, size)
+	if p == nil {
+		return 0
+	}
+	f := &stemmaFiles.list[n]
+	f.name, f.sparse, f.aside = [16]byte{}, false, true
+	f.lo, f.size = uintptr(p), size
 	f.have.Store(0)
 	copy(f.name[:len(f.name)-1], name)
+	stemmaFiles.n.Store(n + 1)
+	return f.lo
+}
+
+// makeIn makes the file, in the directory with the number dir, and maps it at its place. With hold, readers see that it
+// grows. It returns the number of the error; something of the file may be left then.
+//
+//go:nowritebarrierrec
+func (f *stemmaFile) makeIn(dir uint64, hold bool) uintptr {
+	f.dir = dir
+	f.have.Store(0)
 	fd, errno := f.open(linuxOCreat | linuxOExcl)
 	if errno != 0 {
 		return errno
 	}
-	if !sparse {
-		step := min(size, stemmaFirstStep)
+	if !f.sparse {
+		step := min(f.size, stemmaFirstStep)
 		if errno = f.resize(fd, step); errno != 0 && step > stemmaLeastStep {
 			errno = f.resize(fd, stemmaLeastStep)
 		}
 	}
+	p := unsafe.Pointer(f.lo)
 	if errno == 0 {
-		errno = stemmaMapOver(p, size, _PROT_READ|_PROT_WRITE, mapShared|mapNoReserve, fd)
+		errno = stemmaMapOver(p, f.size, _PROT_READ|_PROT_WRITE, mapShared|mapNoReserve, fd)
 	}
-	if errno == 0 && name == stemma.main {
+	if errno == 0 && hold {
 		errno = stemmaHoldFile(fd)
 	}
 	closefd(fd)
 	if errno != 0 {
-		stemmaRemove(name)
 		return errno
 	}
-	const random, dontFork = 1, 10
-	madvise(p, size, dontFork) // see stemmaOrphan
-	madvise(p, size, random)   // what is read ahead in a hole is zeroed, on some machines 8 MB at once
-	stemmaFiles.n.Store(n + 1)
+	const random = 1
+	madvise(p, f.size, stemmaDontFork)
+	madvise(p, f.size, random) // what is read ahead in a hole is zeroed, on some machines 8 MB at once
 	return 0
+}
+
+// stemmaDontFork makes a mapping one that children do not have, see stemmaOrphan.
+const stemmaDontFork = 10
+
+// drop unmaps the file, and keeps its addresses.
+//
+//go:nowritebarrierrec
+func (f *stemmaFile) drop() {
+	f.have.Store(0)
+	p := unsafe.Pointer(f.lo)
+	if stemmaMapOver(p, f.size, _PROT_NONE, _MAP_ANON|_MAP_PRIVATE|mapNoReserve, -1) == 0 {
+		madvise(p, f.size, stemmaDontFork)
+	}
 }
 
 // stemmaReserve reserves addresses, from addr on or anywhere if it is 0. None can be used
@@ -322,7 +372,7 @@ var stemmaZeros [4 * 4096]byte
 // name since, or a link to one, may be another user's, with files that are not to be
 // touched. With linuxOCreat it makes the file.
 func (f *stemmaFile) open(flags uintptr) (fd int32, errno uintptr) {
-	dir, errno := stemmaOpenDir()
+	dir, errno := stemmaOpenDirOf(f.dir)
 	if errno != 0 {
 		return -1, errno
 	}
@@ -351,14 +401,30 @@ func (f *stemmaFile) open(flags uintptr) (fd int32, errno uintptr) {
 }
 
 // stemmaOpenDir opens the live directory, if it is still that which was made.
-func stemmaOpenDir() (fd int32, errno uintptr) {
-	r, _, errno := linux.Syscall6(sysOpenat, atFDCWD, uintptr(unsafe.Pointer(&stemma.dir[0])),
-		linuxOPath|linuxODirectory|oNoFollow|_O_CLOEXEC, 0, 0, 0)
+func stemmaOpenDir() (fd int32, errno uintptr) { return stemmaOpenDirOf(0) }
+
+// stemmaOpenDirOf opens the directory with the number ino, or that of the current segment if it is 0. It has the name
+// of the live directory, or that of a segment which is about to begin, or has just ended.
+func stemmaOpenDirOf(ino uint64) (fd int32, errno uintptr) {
+	if ino == 0 {
+		ino = stemma.ino
+	}
+	fd, errno = stemmaOpenDirAt(uintptr(unsafe.Pointer(&stemma.dir[0])), ino)
+	if errno != 0 && stemmaIDs.aside[0] != 0 {
+		if other, err := stemmaOpenDirAt(uintptr(unsafe.Pointer(&stemmaIDs.aside)), ino); err == 0 {
+			return other, 0
+		}
+	}
+	return fd, errno
+}
+
+func stemmaOpenDirAt(path uintptr, ino uint64) (fd int32, errno uintptr) {
+	r, _, errno := linux.Syscall6(sysOpenat, atFDCWD, path, linuxOPath|linuxODirectory|oNoFollow|_O_CLOEXEC, 0, 0, 0)
 	if errno != 0 {
 		return -1, errno
 	}
 	var st stemmaStat
-	if errno = st.read(int32(r)); errno == 0 && (st.dev != stemma.dev || st.ino != stemma.ino) {
+	if errno = st.read(int32(r)); errno == 0 && (st.dev != stemma.dev || st.ino != ino) {
 		errno = stemmaMoved
 	}
 	if errno != 0 {
@@ -498,6 +564,9 @@ func stemmaExit() {
 		samples, places, requests := stemmaSmp.Close()
 		for i := range stemmaFiles.n.Load() {
 			f := &stemmaFiles.list[i]
+			if f.aside {
+				continue
+			}
 			switch gostringnocopy(&f.name[0]) {
 			case layout.FileSamples:
 				f.cut(uintptr(samples))
@@ -517,6 +586,9 @@ func stemmaExit() {
 func stemmaLast() bool {
 	stemmaWaitEnd()
 	stemmaExistingEnd()
+	if stemmaIDs.on {
+		stemmaIDsLast()
+	}
 	return stemmaRotate.on && stemmaRotateLast()
 }
 

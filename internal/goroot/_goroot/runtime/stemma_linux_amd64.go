@@ -27,6 +27,7 @@ const (
 	sysGetrandom        = 318
 	sysLseek            = 8
 	sysRenameat         = 264
+	sysRenameat2        = 316
 	sysReadlinkat       = 267
 	sysClockGettime     = 228
 	sysRtTgsigqueueinfo = 297

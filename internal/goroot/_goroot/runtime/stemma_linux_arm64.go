@@ -28,6 +28,7 @@ const (
 	sysGetrandom        = 278
 	sysLseek            = 62
 	sysRenameat         = 38
+	sysRenameat2        = 276
 	sysReadlinkat       = 78
 	sysClockGettime     = 113
 	sysRtTgsigqueueinfo = 240

@@ -21,7 +21,6 @@ func stemmaInit() {
 	switch stemmaOption("file") { // the main file of the engine's records
 	case layout.FileIDs:
 		stemmaContextsInit()
-		stemmaRotateOther()
 	case layout.FileTree:
 		stemmaTreeInit()
 	}
@@ -264,25 +263,34 @@ func stemmaMapRoom(name string, addr, room, size uintptr, sparse bool) unsafe.Po
 }
 
 // stemmaRun is the run number of this process, see layout.Header. It is drawn before
-// the live directory is made, and does not change. The assembly reads it.
+// the live directory is made, and does not change, but for a record of context IDs where the world is stopped and a
+// segment begins. The assembly reads it.
 var stemmaRun uint64
 
 // stemmaDrawRun draws the run number, unless there is one. It runs in schedinit,
 // where there is one thread.
 func stemmaDrawRun() {
-	for stemmaRun == 0 {
+	if stemmaRun == 0 {
+		stemmaRun = stemmaNewRun()
+	}
+}
+
+// stemmaNewRun draws a run number.
+func stemmaNewRun() (run uint64) {
+	for run == 0 {
 		const nonblock = 1
-		n, _, errno := linux.Syscall6(sysGetrandom, uintptr(unsafe.Pointer(&stemmaRun)), unsafe.Sizeof(stemmaRun),
-			nonblock, 0, 0, 0)
-		if errno == 0 && n == unsafe.Sizeof(stemmaRun) {
+		n, _, errno := linux.Syscall6(sysGetrandom, uintptr(unsafe.Pointer(&run)), unsafe.Sizeof(run), nonblock, 0, 0,
+			0)
+		if errno == 0 && n == unsafe.Sizeof(run) {
 			continue
 		}
 		// An old kernel, a filter of system calls, or too early after boot: rand
 		// comes from the 16 random bytes that the kernel gives each program, if it
 		// does. The rest tells apart what began with the same bytes.
 		sec, nsec, _ := time_now()
-		stemmaRun = rand() ^ (uint64(sec)*1e9+uint64(nsec))*0x9E3779B97F4A7C15 ^ uint64(stemmaGetpid())<<32
+		run = rand() ^ (uint64(sec)*1e9+uint64(nsec))*0x9E3779B97F4A7C15 ^ uint64(stemmaGetpid())<<32
 	}
+	return run
 }
 
 func stemmaGetpid() uintptr {

@@ -17,12 +17,12 @@ func stemmaStartEncoder() {
 	}
 	lockInit(&stemma.encode.lock, lockRankForcegc)
 	stemmaWarm()
-	if !stemmaFixed {
+	if !stemmaFixed || stemmaIDs.on {
 		go stemmaDacceEncoder()
 	}
 }
 
-// stemmaDacceEncoder re-encodes whenever it is woken. It is a goroutine like any other,
+// stemmaDacceEncoder re-encodes, or ends a segment, whenever it is woken. It is a goroutine like any other,
 // and parked without a timer, so that a deadlock is still found.
 func stemmaDacceEncoder() {
 	stemma.encode.encoder = getg()
@@ -30,17 +30,22 @@ func stemmaDacceEncoder() {
 		lock(&stemma.encode.lock)
 		stemma.encode.idle.Store(true)
 		goparkunlock(&stemma.encode.lock, waitReasonForceGCIdle, traceBlockSystemGoroutine, 1)
-		stemmaReencode()
+		if stemmaIDs.wanted.Load() != 0 {
+			stemmaRotateIDs()
+		} else if !stemmaFixed {
+			stemmaReencode()
+		}
 	}
 }
 
-// stemmaTick wakes the encoder if a re-encoding is due. It runs in sysmon, without
+// stemmaTick wakes the encoder if a re-encoding, or the end of a segment, is due. It runs in sysmon, without
 // a P.
 //
 //go:nowritebarrierrec
 func stemmaTick(now int64) {
 	e := &stemma.encode
-	if !e.on || !e.idle.Load() || !e.pace.Due(now, stemma.dacce.Work()) {
+	if !e.on || !e.idle.Load() ||
+		!stemmaIDsWanted(now) && (stemmaFixed || !e.pace.Due(now, stemma.dacce.Work())) {
 		return
 	}
 	lock(&e.lock)

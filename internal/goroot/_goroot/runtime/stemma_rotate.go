@@ -172,13 +172,6 @@ func stemmaNotRotated(why string) {
 	stemmaSay()
 }
 
-// stemmaRotateOther says that a program with context IDs ignores STEMMA_ROTATE. It runs in schedinit.
-func stemmaRotateOther() {
-	if stemmaEnv("STEMMA_ROTATE") != "" && stemma.dirlen > 0 {
-		stemmaNotRotated("context IDs are recorded without segments")
-	}
-}
-
 // stemmaWall returns the nanoseconds since 1970.
 func stemmaWall() uint64 {
 	sec, nsec, _ := time_now()
@@ -329,7 +322,7 @@ func stemmaRotateNow() {
 	}
 	if errno != 0 && errno != segment.Left && !r.said {
 		r.said = true
-		stemmaSegmentFailed(errno)
+		stemmaSegmentFailed(errno, "; what it has counted will be in the next one, and is in the record")
 	}
 }
 
@@ -368,16 +361,17 @@ func stemmaRotateSamples(end segment.End) (errno uintptr) {
 	return r.samples.Rotate(&r.files, &end, n)
 }
 
-// stemmaSegmentFailed says, once, that a segment could not be written.
+// stemmaSegmentFailed says, once, that a segment could not be written, and what follows from that.
 //
 //go:nowritebarrierrec
-func stemmaSegmentFailed(errno uintptr) {
+func stemmaSegmentFailed(errno uintptr, follows string) {
 	t := &stemmaRotate.text
 	t.add("stemma: a segment of the record could not be written: ")
 	t.bytes(stemma.dir[:min(stemma.dirlen, 500)])
 	t.add(": ")
 	t.error(errno)
-	t.add("; what it has counted will be in the next one, and is in the record; STEMMA_QUIET=1 leaves this line out")
+	t.add(follows)
+	t.add("; STEMMA_QUIET=1 leaves this line out")
 	t.say()
 }
 

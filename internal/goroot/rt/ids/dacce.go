@@ -77,6 +77,17 @@ func (c *Dacce) Epoch() uint64 { return c.epoch }
 // UsedEpochs returns the bytes of epochs that are in use.
 func (c *Dacce) UsedEpochs() uint64 { return c.epochsUsed }
 
+// Known returns how many functions and sites there are. It may be called without the lock.
+func (c *Dacce) Known() (funcs, sites uint32) {
+	return memory.Load32(&c.numFuncs), memory.Load32(&c.numSites)
+}
+
+// NearlyFull reports whether three quarters of what may be interned are, or of the dictionaries. It may be called
+// without the lock.
+func (c *Dacce) NearlyFull() bool {
+	return c.internedUsed > uint64(c.budget)/4*3 || c.epochsUsed > c.epochs.Size()/4*3
+}
+
 // Enter makes the function with the given data known, if it is not. It returns
 // its index, or 0 if there are too many functions. isNew tells that the record
 // of its return addresses is to be written, behind its own.

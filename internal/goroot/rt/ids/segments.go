@@ -101,9 +101,9 @@ func (n *Next) Begin(head unsafe.Pointer, nodes, epochs memory.Span, run uint64)
 	d := n.d
 	n.other.head, n.other.internedMem, n.other.internedUsed = head, nodes, 1
 	n.epochs, n.used, n.begun = epochs, 0, false
-	pages := func(p unsafe.Pointer) []byte { return unsafe.Slice((*byte)(p), layout.ContextsSize) }
-	copy(pages(head), pages(d.head))
 	h := (*layout.Header)(head)
+	pages := func(p unsafe.Pointer) []byte { return unsafe.Slice((*byte)(p), layout.ContextsSize)[len(h.Magic):] }
+	copy(pages(head), pages(d.head))
 	h.Run, h.Lost = run, [len(h.Lost)]uint64{}
 	c := n.other.Header()
 	c.NodesUsed, c.Slow, c.Truncated = 1, 0, 0
@@ -126,6 +126,15 @@ func (n *Next) reset() {
 	clear(n.adds[:n.numSites])
 	n.epoch, n.off, n.loading, n.linked, n.damaged = 0, 0, 0, false, false
 }
+
+// Ready makes what was prepared a record, to those who find its files.
+func (n *Next) Ready() {
+	h := (*layout.Header)(n.other.head)
+	copy(h.Magic[:], layout.Magic)
+}
+
+// Former returns how many bytes of interned entries and of dictionaries the segment before has.
+func (n *Next) Former() (nodes, epochs uint64) { return n.other.UsedInterned(), n.used }
 
 // WriteEpoch writes the first dictionary of the next segment, which has all of the current epoch. It needs no lock. It
 // reports false if there is no room for it.
@@ -334,6 +343,11 @@ func (n *Next) Start(hi, lo uint64) (newHi, newLo uint64) {
 		*known = start{hi, lo, n.startAt(hi, lo)}
 	}
 	return uint64(known.node) << 32, 1<<layout.IDEpoch | lo&(1<<layout.IDEpoch-1)
+}
+
+// Lost is Start where the segment before that of the go statement is forgotten: what is further out is cut.
+func (n *Next) Lost(lo uint64) (newHi, newLo uint64) {
+	return uint64(n.cut()) << 32, 1<<layout.IDEpoch | lo&(1<<layout.IDEpoch-1)
 }
 
 // startAt returns the entry that a context of the segment before is on top of in the next one.

@@ -59,6 +59,7 @@ func (m *computer) rotate() {
 	if ok = ok && m.next.WriteEpoch(m.clock); !ok {
 		m.t.Fatal("no room for what the next segment begins with")
 	}
+	m.next.Ready()
 	ask := func() {
 		for _, g := range m.gs {
 			if g.from != 0 && m.r.IntN(2) == 0 {

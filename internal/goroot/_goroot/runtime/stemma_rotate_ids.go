@@ -1,0 +1,698 @@
+// Rotation of context IDs, of engines dacce and pcce: a segment is a record as any other, with a run number of its own,
+// see package ids. The next one is made ready in a directory beside the live one, while the program runs. Then the two
+// directories change their names in one system call, and the world is stopped to begin it. So whenever the program is
+// killed, each ID that it has given away is in a record.
+//
+// The encoder does it. Where it makes, grows and removes files it has no P, so that nobody waits for a disk: it is on
+// its system stack then, and may not have write barriers.
+
+package runtime
+
+import (
+	"internal/runtime/atomic"
+	"internal/runtime/stemma/events"
+	"internal/runtime/stemma/ids"
+	"internal/runtime/stemma/layout"
+	"internal/runtime/stemma/memory"
+	"internal/runtime/stemma/segment"
+	"internal/runtime/syscall/linux"
+	"unsafe"
+)
+
+// The files of a segment but for those of Ps, in the order in which they are made: the main one makes it a record.
+const (
+	stemmaIDsFuncs = iota
+	stemmaIDsNodes
+	stemmaIDsEpochs
+	stemmaIDsMain
+	stemmaIDsFiles
+)
+
+var stemmaIDsNames = [stemmaIDsFiles]string{layout.FileFuncs, layout.FileNodes, layout.FileEpochs, layout.FileIDs}
+
+// How far the next segment is.
+const (
+	stemmaIDsNone     = iota
+	stemmaIDsMade     // it has a directory
+	stemmaIDsRenamed  // that has the name of the live one
+	stemmaIDsSwitched // it has begun
+)
+
+// stemmaIDs is the state of rotation. What it points to is mapped memory, outside the Go heap.
+var stemmaIDs struct {
+	on      bool
+	rotator segment.Rotator
+	head    layout.Rotation // what the rotator counts
+	next    ids.Next
+	files   stemmaIDsRemover
+
+	wanted atomic.Uint32 // 1: a segment is to end
+	looked int64         // nanotime at which was looked whether one is
+	again  int64         // nanotime before which none is
+	due    int64         // nanotime at which one is
+
+	state    atomic.Uint32
+	withoutP atomic.Uint32 // 1 while the encoder has no P
+
+	first  uintptr // the epoch of stemma.encode in which the segment began
+	moving bool    // goroutines may not know where they began; changes under stemma.lock
+
+	lo, size [2][stemmaIDsFiles]uintptr // the addresses of the files; two segments take turns
+	now      int                        // which of them the current segment has
+	funcs    memory.Span                // of the next segment
+	copied   uint64                     // bytes that it has of function records
+	run      uint64                     // its number
+	ended    segment.End                // when the one before ended
+
+	aside [len(stemma.dir) + 24]byte // the directory of the next segment, or of the one before; with a NUL
+	ino   uint64                     // of the directory of the next segment
+
+	ps    [1 << 10]uintptr // what Ps have for their events
+	numPs atomic.Uint32
+}
+
+// stemmaRotateIDsInit makes ready what rotation needs, if it is asked for. It runs in schedinit. shift is what the sizes
+// of files are divided by.
+func stemmaRotateIDsInit(shift uint) {
+	s := &stemmaIDs
+	rotation, ok := stemmaRotation()
+	switch {
+	case !ok:
+		return
+	case stemma.encode.lucce:
+		stemmaNotRotated("a record of engine lucce has no segments")
+		return
+	case stemmaOption("verify") == "on":
+		stemmaNotRotated("what -verify compares has no segments")
+		return
+	}
+	s.size[0] = [...]uintptr{stemmaIDsFuncs: (1 << 28) >> shift, stemmaIDsNodes: layout.InternedBytes >> shift,
+		stemmaIDsEpochs: ids.EpochsSize >> shift, stemmaIDsMain: layout.ContextsSize}
+	s.size[1] = s.size[0]
+	all := uintptr(0)
+	for _, size := range s.size[1] {
+		all += size
+	}
+	if !stemmaSpares(all) {
+		stemmaNotRotated("there are no addresses for two segments: allow more (ulimit -v)")
+		return
+	}
+	for i, name := range stemmaIDsNames {
+		for k := range stemmaFiles.n.Load() {
+			if f := &stemmaFiles.list[k]; gostringnocopy(&f.name[0]) == name {
+				s.lo[0][i] = f.lo
+			}
+		}
+		s.lo[1][i] = stemmaFilePlace(name, s.size[1][i])
+		if s.lo[0][i] == 0 || s.lo[1][i] == 0 {
+			stemmaNotRotated("out of memory")
+			return
+		}
+	}
+	if s.rotator.Ends = stemmaMemory(segment.EndsSize); s.rotator.Ends == nil {
+		stemmaNotRotated("out of memory")
+		return
+	}
+	stemma.dacce.InitNext(&s.next, shift)
+	s.next.EntryAt, s.next.ReturnOf = stemmaIDsEntry, stemmaIDsReturn
+	s.rotator.Rotation, s.rotator.Head = rotation, &s.head
+	s.rotator.Begin(stemmaWall())
+	s.due = nanotime() + rotation.Every
+	s.on = true
+}
+
+// stemmaIDsEntry is ids.Next.EntryAt.
+func stemmaIDsEntry(pc uint64) uint64 {
+	if f := findfunc(uintptr(pc)); f.valid() {
+		return uint64(f.entry())
+	}
+	return 0
+}
+
+// stemmaIDsReturn is ids.Next.ReturnOf.
+func stemmaIDsReturn(entry uint64, cell uint32) uint64 {
+	f := findfunc(uintptr(entry))
+	if !f.valid() || f.npcdata <= layout.PCDataSite {
+		return 0
+	}
+	table := pcdatastart(f, layout.PCDataSite)
+	if table == 0 {
+		return 0
+	}
+	p := f.datap.pctab[table:]
+	pc, value := f.entry(), int32(-1)
+	for ok := true; ; {
+		p, ok = step(p, &pc, &value, pc == f.entry())
+		if !ok {
+			return 0
+		}
+		if value == int32(cell) {
+			return uint64(pc)
+		}
+	}
+}
+
+// stemmaEventsAside makes ready where the events of a P are in each other segment. The world is stopped.
+func stemmaEventsAside(pp *p, m *stemmaEventMemory, index, counts, log uintptr) {
+	s := &stemmaIDs
+	n := s.numPs.Load()
+	if !s.on || int(n) == len(s.ps) {
+		return
+	}
+	m.index[0], m.countsAt[0], m.logAt[0] = index, counts, log
+	m.index[1] = uintptr(stemmaReserve(0, events.CountsArena(stemmaEvents.size)))
+	m.countsAt[1] = stemmaFilePlaceOfP(layout.FileCounts, pp)
+	if m.logs {
+		m.logAt[1] = stemmaFilePlaceOfP(layout.FileEvents, pp)
+	}
+	s.ps[n] = uintptr(unsafe.Pointer(m))
+	s.numPs.Store(n + 1)
+}
+
+// make makes the files for the next segment, in the directory with the number ino. It returns the number of an error.
+//
+//go:nowritebarrierrec
+func (m *stemmaEventMemory) make(ino uint64) (errno uintptr) {
+	next := 1 - m.side
+	if m.index[next] == 0 || m.countsAt[next] == 0 || m.logs && m.logAt[next] == 0 {
+		return linuxENOMEM
+	}
+	if errno = stemmaFileAt(m.countsAt[next]).makeIn(ino, false); errno == 0 && m.logs {
+		errno = stemmaFileAt(m.logAt[next]).makeIn(ino, false)
+	}
+	m.ready = errno == 0
+	return errno
+}
+
+// turn makes the next segment the current one. The world is stopped.
+func (m *stemmaEventMemory) turn() {
+	at := func(p uintptr) unsafe.Pointer { return unsafe.Add(unsafe.Pointer(nil), p) }
+	m.side, m.ready = 1-m.side, false
+	m.counts.Init(at(m.countsAt[m.side]), at(m.index[m.side]), stemmaEvents.size)
+	if m.logs {
+		m.log.Init(at(m.logAt[m.side]), stemmaEvents.size)
+	}
+}
+
+// drop gives back what is not of the current segment. If it has ended, its files are cut to what is in them.
+//
+//go:nowritebarrierrec
+func (m *stemmaEventMemory) drop(ended bool) {
+	of := 1 - m.side
+	m.ready = false
+	for i, at := range [...]uintptr{m.countsAt[of], m.logAt[of]} {
+		f := stemmaFileAt(at)
+		if at == 0 || f.have.Load() == 0 {
+			continue
+		}
+		if ended && i == 0 {
+			f.cut(uintptr(events.CountsBytes(unsafe.Pointer(at))))
+		} else if ended {
+			f.cut(uintptr(events.EventsBytes(unsafe.Pointer(at))))
+		}
+		f.drop()
+	}
+	stemmaMapOver(unsafe.Pointer(m.index[of]), events.CountsArena(stemmaEvents.size), _PROT_NONE,
+		_MAP_ANON|_MAP_PRIVATE|mapNoReserve, -1)
+}
+
+// stemmaFilePlaceOfP is stemmaFilePlace for a file of events.
+func stemmaFilePlaceOfP(prefix string, pp *p) uintptr {
+	var name [16]byte
+	n := copy(name[:], prefix)
+	var digits [20]byte
+	n += copy(name[n:], itoa(digits[:], uint64(pp.id)))
+	return stemmaFilePlace(unsafe.String(&name[0], n), stemmaEvents.size)
+}
+
+// stemmaEventsOf returns what the P that was the i-th to come has for its events.
+func stemmaEventsOf(i uint32) *stemmaEventMemory {
+	return (*stemmaEventMemory)(unsafe.Pointer(stemmaIDs.ps[i]))
+}
+
+// stemmaIDsWanted reports whether a segment is to end, and remembers it. It runs in sysmon, without a P.
+//
+//go:nowritebarrierrec
+func stemmaIDsWanted(now int64) bool {
+	const every, least = 10e6, 1e9 // nanoseconds
+	s := &stemmaIDs
+	switch {
+	case !s.on || s.state.Load() != stemmaIDsNone || stemmaForked():
+		return false
+	case s.wanted.Load() != 0:
+		return true
+	case now < s.looked+every || now < s.again:
+		return false
+	}
+	s.looked = now
+	nodes, epochs, counts := stemmaIDsSize()
+	full := stemma.dacce.NearlyFull() || counts > uint64(stemmaEvents.size)/4*3
+	if now >= s.due || s.rotator.Bytes > 0 && nodes+epochs+counts > s.rotator.Bytes ||
+		full && now > s.ended.Now+least {
+		s.wanted.Store(1)
+	}
+	return s.wanted.Load() != 0
+}
+
+// stemmaIDsSize returns how much is in use of a segment: bytes of interned entries, of dictionaries, and of the events
+// of that P which has most.
+//
+//go:nowritebarrierrec
+func stemmaIDsSize() (nodes, epochs, counts uint64) {
+	for i := range stemmaIDs.numPs.Load() {
+		m := stemmaEventsOf(i)
+		counts = max(counts, events.CountsBytes(unsafe.Pointer(m.countsAt[m.side])))
+	}
+	return stemma.contexts.UsedInterned(), stemma.dacce.UsedEpochs(), counts
+}
+
+// stemmaRotateIDs ends a segment. It runs on the encoder.
+func stemmaRotateIDs() {
+	s := &stemmaIDs
+	var errno uintptr
+	stemmaWithoutP(func() { errno = s.files.prepare() })
+	if errno == 0 {
+		errno = stemmaIDsBegin()
+	}
+	if errno == 0 {
+		stemmaMoveEarly()
+		stemmaWithoutP(func() { errno = s.files.rename() })
+	}
+	if errno == 0 {
+		errno = stemmaIDsSwitch()
+	}
+	now := nanotime()
+	s.due = now + s.rotator.Every
+	if errno != 0 {
+		s.again = now + 1e9
+		stemmaWithoutP(func() { s.files.leave() })
+		s.next.End(stemmaPlanRest)
+	} else {
+		stemmaMoveLate()
+		s.next.End(stemmaPlanRest)
+		stemmaWithoutP(func() { s.files.finish() })
+	}
+	if errno != segment.Left {
+		stemmaWithoutP(func() { s.rotator.Next(&s.files, &s.ended, errno) })
+		if errno != 0 && !stemmaRotate.said {
+			stemmaRotate.said = true
+			stemmaSegmentFailed(errno, "; it goes on, and it is tried again to end it")
+		}
+	}
+	s.wanted.Store(0)
+	s.state.Store(stemmaIDsNone)
+}
+
+// stemmaWithoutP calls do on the system stack, and gives the P away meanwhile.
+func stemmaWithoutP(do func()) {
+	s := &stemmaIDs
+	s.withoutP.Store(1)
+	entersyscallblock()
+	systemstack(func() {
+		do()
+		s.withoutP.Store(0)
+	})
+	exitsyscall()
+}
+
+// stemmaPlanRest makes way for whoever wants to stop the world, or to run.
+func stemmaPlanRest() {
+	if getg().preempt {
+		Gosched()
+	}
+}
+
+// stemmaIDsBegin makes the records of the next segment say what is known of functions and of the encoding. It returns
+// the number of an error.
+func stemmaIDsBegin() (errno uintptr) {
+	s := &stemmaIDs
+	lo, size := &s.lo[1-s.now], &s.size[1-s.now]
+	span := func(i int) memory.Span {
+		return memory.NewSpan(unsafe.Add(unsafe.Pointer(nil), lo[i]), uint64(size[i]))
+	}
+	s.run = stemmaNewRun()
+	s.funcs, s.copied = span(stemmaIDsFuncs), 0
+	head := unsafe.Add(unsafe.Pointer(nil), lo[stemmaIDsMain])
+	nodes, epochs := span(stemmaIDsNodes), span(stemmaIDsEpochs)
+	ok := false
+	systemstack(func() {
+		lock(&stemma.lock)
+		ok = s.next.Begin(head, nodes, epochs, s.run)
+		unlock(&stemma.lock)
+	})
+	if ok && s.next.WriteEpoch(stemmaWall()) {
+		if s.copied, ok = stemma.record.CopyFuncs(&s.funcs, 0); ok {
+			s.next.Ready()
+			return 0
+		}
+	}
+	return linuxENOSPC
+}
+
+// stemmaEachStart calls visit for each goroutine that began at a go statement, until that returns false. Goroutines may
+// begin and end meanwhile, so that what is seen of one may be of another one.
+func stemmaEachStart(visit func(gp *g, epoch uint32) bool) {
+	list, n := atomicAllG()
+	for i := range n {
+		gp := atomicAllGIndex(list, i)
+		if from := atomic.Loaduintptr(&gp.stemma.From); from != 0 && !visit(gp, uint32(uint64(from)>>layout.IDEpoch)) {
+			return
+		}
+		stemmaPlanRest()
+	}
+}
+
+// stemmaMoveEarly makes the next segment know where goroutines began, epoch by epoch, so that each is loaded once. What
+// it does not find here is found when it is needed.
+func stemmaMoveEarly() {
+	s := &stemmaIDs
+	const none, some = ^uint32(0), 1000
+	for epoch, more := uint32(0), true; more && !stemmaRotate.hurry.Load(); {
+		for loaded := false; !loaded; stemmaPlanRest() {
+			systemstack(func() {
+				lock(&stemma.lock)
+				loaded = s.next.Load(epoch, some)
+				unlock(&stemma.lock)
+			})
+		}
+		following := none
+		stemmaEachStart(func(gp *g, at uint32) bool {
+			if at == epoch {
+				systemstack(func() {
+					lock(&stemma.lock)
+					s.next.Start(uint64(gp.stemma.Start), uint64(gp.stemma.From))
+					unlock(&stemma.lock)
+				})
+			} else if at > epoch {
+				following = min(following, at)
+			}
+			return true
+		})
+		epoch, more = following, following != none
+	}
+}
+
+// stemmaIDsSwitch stops the world and begins the next segment. It returns the number of an error.
+func stemmaIDsSwitch() (errno uintptr) {
+	s := &stemmaIDs
+	stw := stopTheWorld(stwUnknown)
+	stopped := nanotime()
+	s.ended = segment.End{Wall: stemmaWall(), Now: stopped}
+	if stemmaRotate.hurry.Load() {
+		errno = segment.Left
+	}
+	for i := range s.numPs.Load() {
+		if !stemmaEventsOf(i).ready { // a P that came meanwhile
+			errno = segment.Left
+		}
+	}
+	if errno == 0 {
+		systemstack(func() {
+			lock(&stemma.lock)
+			ok := false
+			if s.copied, ok = stemma.record.CopyFuncs(&s.funcs, s.copied); ok {
+				stemmaIDsNext()
+				c := stemma.dacce.Stats()
+				c.MaxPause = max(c.MaxPause, uint64(nanotime()-stopped))
+			} else {
+				errno = linuxENOSPC
+			}
+			unlock(&stemma.lock)
+		})
+	}
+	startTheWorld(stw)
+	return errno
+}
+
+// stemmaIDsNext begins the next segment. The world is stopped, and the lock is held.
+func stemmaIDsNext() {
+	s := &stemmaIDs
+	s.next.Switch(s.ended.Wall)
+	s.now = 1 - s.now
+	stemma.record.Move(unsafe.Add(unsafe.Pointer(nil), s.lo[s.now][stemmaIDsMain]), s.funcs)
+	stemmaRun, stemmaStamp = s.run, stemma.dacce.Stamp()
+	stemma.ino = s.ino
+	for i := range s.numPs.Load() {
+		stemmaEventsOf(i).turn()
+	}
+	stemmaEvents.start = s.ended.Now
+	for i := range stemmaFiles.n.Load() {
+		if f := &stemmaFiles.list[i]; f.have.Load() > 0 {
+			f.aside = f.dir != s.ino
+		}
+	}
+	stemma.encode.epoch += 2 // so that a goroutine that knows where it began has an epoch of its own
+	s.first, s.moving = stemma.encode.epoch, true
+	s.state.Store(stemmaIDsSwitched)
+}
+
+// stemmaMoveStart makes gp, whose words are of another epoch, know where it began in the current segment. It runs under
+// the lock.
+func stemmaMoveStart(gp *g) {
+	s := &stemmaIDs
+	if gp.stemma.From != 0 && gp.stemma.Epoch+1 < s.first {
+		hi, lo := stemmaStartIn(gp.stemma.Start, gp.stemma.From)
+		gp.stemma.Start, gp.stemma.From = hi, lo
+	}
+}
+
+// stemmaStartIn returns what is in the current segment the ID of a go statement of the segment before. It runs under the
+// lock.
+func stemmaStartIn(hi, lo uintptr) (newHi, newLo uintptr) {
+	s := &stemmaIDs
+	if !s.moving {
+		h, l := s.next.Lost(uint64(lo))
+		return uintptr(h), uintptr(l)
+	}
+	h, l := s.next.Start(uint64(hi), uint64(lo))
+	return uintptr(h), uintptr(l)
+}
+
+// stemmaMoveLate makes all goroutines that have not run since know where they began in the current segment.
+func stemmaMoveLate() {
+	s := &stemmaIDs
+	stemmaEachStart(func(gp *g, _ uint32) bool {
+		systemstack(func() {
+			lock(&stemma.lock)
+			if s := readgstatus(gp) &^ _Gscan; s != _Gdead && s != _Gidle && gp.stemma.Epoch+1 < stemmaIDs.first {
+				stemmaMoveStart(gp)
+				gp.stemma.Epoch = stemmaIDs.first - 1
+			}
+			unlock(&stemma.lock)
+		})
+		return true
+	})
+	systemstack(func() {
+		lock(&stemma.lock)
+		s.moving = false
+		unlock(&stemma.lock)
+	})
+}
+
+// stemmaWaitMove waits until nobody changes what a goroutine says that has ended, before another one takes its g.
+func stemmaWaitMove() {
+	if stemmaIDs.moving {
+		lock(&stemma.lock)
+		unlock(&stemma.lock)
+	}
+}
+
+// stemmaIDsLast leaves a segment that is about to begin, since the program ends. It runs on the system stack.
+func stemmaIDsLast() {
+	const most, sleep = 1e9, 100 // nanoseconds, microseconds
+	s := &stemmaIDs
+	stemmaRotate.hurry.Store(true)
+	for begin := nanotime(); s.withoutP.Load() != 0 && nanotime()-begin < most; {
+		usleep(sleep)
+	}
+	if state := s.state.Load(); state == stemmaIDsMade || state == stemmaIDsRenamed {
+		s.files.leave()
+	}
+}
+
+// stemmaIDsRemover makes and removes the files of segments. It is a segment.Files that only removes and rests.
+type stemmaIDsRemover struct{ _ byte }
+
+// Memory, Create, Write, Commit and Done are not called: no segment is written from sums.
+func (*stemmaIDsRemover) Memory(uint64) unsafe.Pointer { return nil }
+func (*stemmaIDsRemover) Create(uint64) uintptr        { return linuxENOMEM }
+func (*stemmaIDsRemover) Write(segment.File, unsafe.Pointer, uint64) (err uintptr) {
+	return linuxENOMEM
+}
+func (*stemmaIDsRemover) Commit(segment.File) uintptr { return linuxENOMEM }
+func (*stemmaIDsRemover) Done(bool)                   {}
+
+// Rest implements segment.Files.
+//
+//go:nowritebarrierrec
+func (*stemmaIDsRemover) Rest() bool { return stemmaRotate.files.Rest() }
+
+// Remove implements segment.Files.
+//
+//go:nowritebarrierrec
+func (*stemmaIDsRemover) Remove(number uint64) (was bool, errno uintptr) {
+	var path [len(stemma.dir) + 24]byte
+	return stemmaRemoveIDs(stemmaSegmentPath(&path, number))
+}
+
+// stemmaRemoveIDs removes the directory of a segment, and reports whether it was one. Its main file goes first: without
+// it the rest is no record.
+//
+//go:nowritebarrierrec
+func stemmaRemoveIDs(path uintptr) (was bool, errno uintptr) {
+	const noEntry = 2
+	dir, errno := stemmaOpenSegment(path)
+	if errno == noEntry {
+		return false, 0
+	}
+	if errno != 0 {
+		return false, errno
+	}
+	var name [16]byte
+	remove := func(prefix string, p int) bool {
+		name = [16]byte{}
+		n := copy(name[:], prefix)
+		if p >= 0 {
+			var digits [20]byte
+			copy(name[n:len(name)-1], itoa(digits[:], uint64(p)))
+		}
+		return stemmaRotate.files.unlink(dir, uintptr(unsafe.Pointer(&name)))
+	}
+	for i := len(stemmaIDsNames) - 1; i >= 0; i-- {
+		if remove(stemmaIDsNames[i], -1) && i == stemmaIDsMain {
+			was = true
+		}
+	}
+	if stemmaEvents.kinds != 0 {
+		for p := range len(stemmaIDs.ps) {
+			if !remove(layout.FileCounts, p) {
+				break
+			}
+			if stemmaEvents.log {
+				remove(layout.FileEvents, p)
+			}
+		}
+	}
+	closefd(dir)
+	return was, uintptr(-stemmaCall(sysUnlinkat, atFDCWD, path, atRemoveDir))
+}
+
+// prepare makes the directory of the next segment, and its files. It returns the number of an error.
+//
+//go:nowritebarrierrec
+func (f *stemmaIDsRemover) prepare() (errno uintptr) {
+	s := &stemmaIDs
+	stemmaRotate.files = stemmaSegmentFiles{dir: -1, fd: -1}
+	stemmaRotate.rested = nanotime()
+	path := stemmaSegmentPath(&s.aside, s.rotator.Number)
+	live, errno := stemmaOpenDir()
+	if errno != 0 {
+		return errno
+	}
+	closefd(live)
+	made := stemmaCall(sysMkdirat, atFDCWD, path, 0o700)
+	if made == -linuxEEXIST {
+		stemmaRemoveIDs(path)
+		made = stemmaCall(sysMkdirat, atFDCWD, path, 0o700)
+	}
+	if made != 0 {
+		return uintptr(-made)
+	}
+	dir, errno := stemmaOpenSegment(path)
+	if errno != 0 {
+		return errno
+	}
+	var st stemmaStat
+	errno = st.read(dir)
+	closefd(dir)
+	if errno != 0 {
+		return errno
+	}
+	s.ino = st.ino
+	s.state.Store(stemmaIDsMade)
+	for i := range s.numPs.Load() {
+		if errno = stemmaEventsOf(i).make(s.ino); errno != 0 {
+			return errno
+		}
+	}
+	funcs, sites := stemma.dacce.Known()
+	want := [stemmaIDsFiles]uintptr{
+		stemmaIDsFuncs:  uintptr(stemma.record.UsedFuncs()) + stemmaFirstStep,
+		stemmaIDsEpochs: uintptr(funcs)*layout.EpochFuncSize + uintptr(sites)*layout.EpochSiteSize + stemmaFirstStep,
+	}
+	for i, lo := range s.lo[1-s.now] {
+		file := stemmaFileAt(lo)
+		if errno = file.makeIn(s.ino, i == stemmaIDsMain); errno == 0 {
+			errno = stemmaRotate.files.grow(file, min(want[i], file.size))
+		}
+		if errno == 0 && !f.Rest() {
+			errno = segment.Left
+		}
+		if errno != 0 {
+			return errno
+		}
+	}
+	return 0
+}
+
+// rename gives the next segment the name of the live directory, and that the name of a segment.
+//
+//go:nowritebarrierrec
+func (f *stemmaIDsRemover) rename() (errno uintptr) {
+	const exchange = 2
+	s := &stemmaIDs
+	if stemmaRotate.hurry.Load() {
+		return segment.Left
+	}
+	_, _, errno = linux.Syscall6(sysRenameat2, atFDCWD, uintptr(unsafe.Pointer(&stemma.dir[0])), atFDCWD,
+		uintptr(unsafe.Pointer(&s.aside)), exchange, 0)
+	if errno == 0 {
+		s.state.Store(stemmaIDsRenamed)
+	}
+	return errno
+}
+
+// leave removes the next segment, which has not begun. It may run twice, on two threads, while the program ends.
+//
+//go:nowritebarrierrec
+func (f *stemmaIDsRemover) leave() {
+	const exchange = 2
+	s := &stemmaIDs
+	if s.state.CompareAndSwap(stemmaIDsRenamed, stemmaIDsMade) {
+		linux.Syscall6(sysRenameat2, atFDCWD, uintptr(unsafe.Pointer(&stemma.dir[0])), atFDCWD,
+			uintptr(unsafe.Pointer(&s.aside)), exchange, 0)
+	}
+	if !s.state.CompareAndSwap(stemmaIDsMade, stemmaIDsNone) {
+		return
+	}
+	stemmaRemoveIDs(uintptr(unsafe.Pointer(&s.aside)))
+	if stemmaRotate.hurry.Load() {
+		return // who has ended the program has these, too
+	}
+	for _, lo := range s.lo[1-s.now] {
+		stemmaFileAt(lo).drop()
+	}
+	for i := range s.numPs.Load() {
+		stemmaEventsOf(i).drop(false)
+	}
+}
+
+// finish cuts the files of the segment that has ended to what is in them, and gives back their memory. With the mapping
+// of the main file goes its lock: readers see that it does not grow any more.
+//
+//go:nowritebarrierrec
+func (f *stemmaIDsRemover) finish() {
+	s := &stemmaIDs
+	nodes, epochs := s.next.Former()
+	used := [stemmaIDsFiles]uintptr{stemmaIDsFuncs: uintptr(s.copied), stemmaIDsNodes: uintptr(nodes),
+		stemmaIDsEpochs: uintptr(epochs), stemmaIDsMain: layout.ContextsSize}
+	for i := range s.numPs.Load() {
+		stemmaEventsOf(i).drop(true)
+	}
+	for i, lo := range s.lo[1-s.now] {
+		file := stemmaFileAt(lo)
+		file.cut(used[i])
+		file.drop()
+		f.Rest()
+	}
+}
