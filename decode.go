@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,6 +16,7 @@ import (
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/fingerprint"
 	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/internal/record/ids"
 )
 
 // A Stack is what an ID decodes to.
@@ -100,27 +103,19 @@ func Decode(id ID) (Stack, error) {
 // own decodes the IDs of this process.
 var own ownDecoder
 
-// An ownDecoder keeps what was read of the live directory.
+// An ownDecoder keeps what was read of the live directory, and of segments beside it.
 type ownDecoder struct {
 	mu           sync.Mutex
-	record       *decode.Run // nil before the first ID
+	records      []*decode.Run // by when they were used: at most maxOwn, the last one first
 	fingerprints decode.Fingerprints
 }
 
+// maxOwn is how many segments are kept open. IDs of a moment are of one, or of two where one has just begun.
+const maxOwn = 3
+
 // decode returns the stack of an ID.
 func (o *ownDecoder) decode(id ctxid.ID) (Stack, error) {
-	if o.record == nil {
-		dir := runtimeAPI.Dir()
-		if dir == "" {
-			return Stack{}, errors.New("the program has nowhere to record")
-		}
-		run, err := openOwn(dir)
-		if err != nil {
-			return Stack{}, fmt.Errorf("%s: %w", dir, err)
-		}
-		o.record = run
-	}
-	s, err := o.record.Decode(id)
+	s, err := o.stack(id)
 	if err != nil {
 		return Stack{}, err
 	}
@@ -130,13 +125,66 @@ func (o *ownDecoder) decode(id ctxid.ID) (Stack, error) {
 	return out, nil
 }
 
-// openOwn reads the live directory of this process.
-func openOwn(dir string) (*decode.Run, error) {
-	rec, err := record.Open(os.DirFS(dir))
-	if err != nil {
-		return nil, err
+// stack decodes an ID by the segment that it is of.
+func (o *ownDecoder) stack(id ctxid.ID) (decode.Stack, error) {
+	for i, run := range o.records {
+		if run.Number() != id.Run {
+			continue
+		}
+		o.records = slices.Delete(o.records, i, i+1)
+		if s, err := run.Decode(id); err == nil {
+			o.records = slices.Insert(o.records, 0, run)
+			return s, nil
+		}
+		break // its directory has another name by now, where it is read anew
 	}
-	return decode.NewRun(rec)
+	run, err := openOwn(id.Run)
+	if err != nil {
+		return decode.Stack{}, err
+	}
+	o.records = slices.Insert(o.records, 0, run)
+	o.records = o.records[:min(len(o.records), maxOwn)]
+	return run.Decode(id)
+}
+
+// openOwn reads the segment of this process that has a run number: the live directory, or one beside it. They may
+// change their names meanwhile. Of an ID of another process it reads the live directory, which says that.
+func openOwn(number uint64) (*decode.Run, error) {
+	dir := runtimeAPI.Dir()
+	if dir == "" {
+		return nil, errors.New("the program has nowhere to record")
+	}
+	open := func(dir string) (*decode.Run, error) {
+		rec, err := record.Open(os.DirFS(dir))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", dir, err)
+		}
+		return decode.NewRun(rec)
+	}
+	const tries = 3
+	for range tries {
+		for _, path := range append([]string{dir}, segmentsOf(dir)...) {
+			if has, err := ids.LiveRun(os.DirFS(path)); err != nil || has != number {
+				continue
+			}
+			if run, err := open(path); err == nil && run.Number() == number {
+				return run, nil
+			}
+		}
+	}
+	return open(dir)
+}
+
+// segmentsOf returns the segments beside a live directory, the newest first.
+func segmentsOf(dir string) (paths []string) {
+	up, name := filepath.Split(dir)
+	entries, _ := os.ReadDir(up) // sorted; in part, if it fails
+	for _, e := range slices.Backward(entries) {
+		if number, ok := strings.CutPrefix(e.Name(), name+"."); ok && strings.Trim(number, "0123456789") == "" {
+			paths = append(paths, up+e.Name())
+		}
+	}
+	return paths
 }
 
 // stackOf copies a decoded stack.

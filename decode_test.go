@@ -40,8 +40,8 @@ func linesOf(s Stack) Fingerprint {
 // TestSlogFingerprint logs in a context that can be decoded, again and again, and in one that cannot.
 func TestSlogFingerprint(t *testing.T) {
 	f := instrument(t)
-	own.record, knownFingerprints = nil, fingerprintCache{}
-	t.Cleanup(func() { own.record, knownFingerprints = nil, fingerprintCache{} })
+	own.records, knownFingerprints = nil, fingerprintCache{}
+	t.Cleanup(func() { own.records, knownFingerprints = nil, fingerprintCache{} })
 	p := recordtest.NewProgram(5, 20)
 	c := p.Capture()
 	f.dir = filepath.Join(t.TempDir(), "prog.1")
@@ -71,8 +71,8 @@ func TestDecode(t *testing.T) {
 		t.Errorf("normal build: %v", err)
 	}
 	f := instrument(t)
-	own.record = nil
-	t.Cleanup(func() { own.record = nil })
+	own.records = nil
+	t.Cleanup(func() { own.records = nil })
 	if _, err := Decode(ID{}); err == nil {
 		t.Error("the zero ID has a stack")
 	}

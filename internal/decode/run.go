@@ -42,5 +42,8 @@ func (r *Run) Decode(id ctxid.ID) (Stack, error) {
 	return s, err
 }
 
+// Number returns the run number.
+func (r *Run) Number() uint64 { return r.rec.IDs.Run }
+
 // Size returns how many bytes of the record were read.
 func (r *Run) Size() int64 { return r.rec.IDs.Size() }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/engine"
-	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/humanize"
 	"github.com/stemma-go/stemma/internal/record/store"
 	"github.com/stemma-go/stemma/internal/safefile"
@@ -233,7 +232,7 @@ func (c *cleaner) unfinished(d *safefile.Dir) bool {
 		return false
 	}
 	for _, f := range files {
-		if !slices.Contains(layout.UnfinishedFiles[:], f.Name()) || !f.Type().IsRegular() {
+		if !store.OfUnfinished(f.Name()) || !f.Type().IsRegular() {
 			return false
 		}
 	}

@@ -281,12 +281,28 @@ func (s *Set) decodeIn(r *contextRecord, id ctxid.ID) (decode.Stack, error) {
 		}
 	}
 	stack, err := r.open.Decode(id)
+	if err != nil && !r.sealed && r.moved(id.Run) {
+		s.open -= r.size
+		s.forget(r, id.Run)
+		return decode.Stack{}, errGone
+	}
 	size := r.open.Size()
 	s.open += size - r.size
 	if r.size = size; s.open > s.limit {
 		s.shrink(r)
 	}
 	return stack, err
+}
+
+// moved reports whether another run records at the path of a live directory: its program has begun another segment, and
+// the record has another name.
+func (r *contextRecord) moved(run uint64) bool {
+	place, err := store.Probe(r.path)
+	if err != nil {
+		return true
+	}
+	now, err := runOf(place)
+	return err == nil && now != run
 }
 
 // errGone says that a record has gone since it was found.
@@ -380,6 +396,28 @@ func (s *Set) list(root *contextRoot) {
 		path := filepath.Join(root.path, name)
 		if !root.known[path] && (!root.files || strings.HasSuffix(name, store.SealedSuffix)) {
 			root.pending[path] = true
+		}
+	}
+	if !root.files {
+		root.lookAgain(names)
+	}
+}
+
+// lookAgain makes live directories that have segments, and the newest segment of each, be looked at again: they change
+// their names when a segment begins.
+func (r *contextRoot) lookAgain(names []string) {
+	newest := make(map[string]uint64) // by live directory
+	for _, name := range names {
+		if live, number, ok := store.SegmentOf(filepath.Join(r.path, name)); ok {
+			newest[live] = max(newest[live], number)
+		}
+	}
+	for live, number := range newest {
+		for _, path := range [...]string{live, store.SegmentPath(live, number)} {
+			if r.known[path] {
+				delete(r.known, path)
+				r.pending[path] = true
+			}
 		}
 	}
 }

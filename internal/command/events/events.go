@@ -16,7 +16,7 @@ import (
 // Load reads what load reads. Profiles without context IDs are left out, but there
 // must be one with them.
 func Load(paths []string) (*store.Records, error) {
-	r, err := store.Load(paths)
+	r, err := store.LoadEvents(paths)
 	if err != nil {
 		return nil, err
 	}

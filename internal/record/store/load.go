@@ -37,6 +37,26 @@ func Load(paths []string) (*Records, error) {
 	return r, err
 }
 
+// LoadEvents is Load of records with context IDs and all their segments: each has events of its own. Of a live
+// directory that is named only this one is read.
+func LoadEvents(paths []string) (*Records, error) {
+	if len(paths) == 0 {
+		newest, err := newest()
+		if err != nil {
+			return nil, err
+		}
+		return Load(append(IDSegments(newest), newest))
+	}
+	var all []string
+	for _, path := range paths {
+		if p, err := Probe(path); err == nil && p.Dir && !p.Live() {
+			all = append(all, IDSegments(path)...)
+		}
+		all = append(all, path)
+	}
+	return Load(all)
+}
+
 // A keeping takes the record of a place, and whether its program ran when it was read.
 type keeping func(place Place, p *record.Record, running bool)
 

@@ -16,7 +16,7 @@ import (
 //
 // A program that ends segments (STEMMA_ROTATE) writes each into a directory beside its live one,
 // NAME.PID-XXXXXX.000001. It can be read, moved and removed like any other record. The live directory has the whole
-// run.
+// run; but of context IDs each segment is a record of its own, with another run number, and so is the live directory.
 
 // segmentName is what the directory of a segment is called.
 var segmentName = regexp.MustCompile(`(.\.[0-9]+-[0-9a-z]{6})\.([0-9]{6,})$`)
@@ -29,8 +29,15 @@ func isUnfinished(path string) bool {
 	}
 	files, err := os.ReadDir(path)
 	return err == nil && !slices.ContainsFunc(files, func(f os.DirEntry) bool {
-		return !slices.Contains(layout.UnfinishedFiles[:], f.Name())
+		return f.Name() == layout.FileIDs || !OfUnfinished(f.Name())
 	})
+}
+
+// OfUnfinished reports whether a segment that is not complete may have a file of that name.
+func OfUnfinished(name string) bool {
+	return slices.Contains(layout.UnfinishedFiles[:], name) ||
+		slices.Contains([]string{layout.FileNodes, layout.FileEpochs, layout.FileIDs}, name) ||
+		strings.HasPrefix(name, layout.FileCounts) || strings.HasPrefix(name, layout.FileEvents)
 }
 
 // finished returns paths without segments that are not complete, which a pattern matches as well, unless there is
@@ -88,5 +95,28 @@ func restOf(path string) string {
 
 // hasEnded returns what reports whether a segment of a live directory is there.
 func hasEnded(live string) func(segment uint64) bool {
-	return func(segment uint64) bool { return IsLive(fmt.Sprintf("%s.%06d", filepath.Clean(live), segment)) }
+	return func(segment uint64) bool { return IsLive(SegmentPath(live, segment)) }
+}
+
+// SegmentPath returns the path of a segment of a live directory.
+func SegmentPath(live string, segment uint64) string {
+	return fmt.Sprintf("%s.%06d", filepath.Clean(live), segment)
+}
+
+// IDSegments returns the segments with context IDs that [Place.Records] leaves out: those of a live directory, or of
+// all live directories in a directory.
+func IDSegments(path string) (list []string) {
+	p, err := Probe(path)
+	switch {
+	case err != nil || !p.Dir:
+		return nil
+	case p.Live():
+		list = Segments(path)
+	default:
+		list = slices.DeleteFunc(RecordDirs(path), func(path string) bool { return !isPart(path) })
+	}
+	return slices.DeleteFunc(list, func(path string) bool {
+		p, err := Probe(path)
+		return err != nil || !p.IDs()
+	})
 }

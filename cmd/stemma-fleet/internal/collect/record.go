@@ -28,6 +28,13 @@ type item struct {
 	growing bool // its program runs
 }
 
+// hasIDs reports whether a path is a live directory with context IDs. A segment of these is a record of its own, with a
+// run number of its own, and grows as long as its main file is locked.
+func hasIDs(path string) bool {
+	place, err := store.Probe(path)
+	return err == nil && place.IDs()
+}
+
 // settled is how long ago a live directory must have changed: a program takes its lock when it begins, and who looks
 // whether it has must not be in its way.
 const settled = time.Second
@@ -60,7 +67,7 @@ func (a *Agent) find(dir string, now time.Time) (items []item, wait time.Duratio
 			live, number = path, 0
 		}
 		one := item{path: path, live: live, number: number, changed: changed(path)}
-		if number == 0 {
+		if number == 0 || hasIDs(path) {
 			if left := one.changed.Add(settled).Sub(now); left > 0 && left <= settled {
 				wait = max(wait, left)
 				continue
@@ -151,7 +158,7 @@ func (a *Agent) read(d *safefile.Dir, it item) (*record.Record, *bucket.Manifest
 	kind := bucket.Whole
 	if it.growing {
 		kind = bucket.Growing
-	} else if it.number > 0 {
+	} else if it.number > 0 && !hasIDs(it.path) {
 		kind = bucket.Segment
 	} else if next, err := livedir.NextSegment(d.Files()); err == nil && next > 0 {
 		kind = bucket.Rest
@@ -169,7 +176,7 @@ func (a *Agent) read(d *safefile.Dir, it item) (*record.Record, *bucket.Manifest
 		return nil, nil, fmt.Errorf("%s: a record of %s, want one that has a run number", it.path,
 			humanize.Plural(len(p.Processes), "process", "processes"))
 	}
-	if place, _ := store.Probe(it.path); it.number == 0 && place.Running() != it.growing {
+	if place, _ := store.Probe(it.path); (it.number == 0 || place.IDs()) && place.Running() != it.growing {
 		return nil, nil, errRuns
 	}
 	m := a.describe(it, p)

@@ -33,7 +33,7 @@ func (a *Agent) remove(it item) {
 // removable reports whether nothing needs an item any more. Whether a segment is there decides what a killed program
 // has behind its segments, as long as the program has not begun the next one but one.
 func (a *Agent) removable(it item) bool {
-	if it.number == 0 {
+	if it.number == 0 || hasIDs(it.path) {
 		place, err := store.Probe(it.path)
 		return err == nil && !place.Running()
 	}

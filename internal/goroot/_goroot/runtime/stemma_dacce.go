@@ -48,7 +48,8 @@ func stemmaDacceEnterGo(bp uintptr) {
 		gp.stemma.Node = stemmaDacceEntry(gp, bp, pc, sp)
 		unlock(&stemma.lock)
 		e := &stemma.encode
-		if !stemmaFixed && e.pace.Missed(stemma.dacce.Missed()) && e.idle.Load() && e.pace.Due(nanotime(), stemma.dacce.Work()) {
+		if !stemmaFixed && e.pace.Missed(stemma.dacce.Missed()) && e.idle.Load() &&
+			e.pace.Due(nanotime(), stemma.dacce.Work()) {
 			stemmaWake(gp)
 		}
 	})

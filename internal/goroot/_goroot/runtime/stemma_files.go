@@ -98,8 +98,8 @@ func stemmaMapFile(name string, p unsafe.Pointer, size uintptr, sparse bool) uin
 	return 0
 }
 
-// stemmaFilePlace reserves addresses for a file that is made later, and returns where they are, 0 if there are none. The
-// lock is held, or the world is stopped.
+// stemmaFilePlace reserves addresses for a file that is made later, and returns where they are, 0 if there are none.
+// The lock is held, or the world is stopped.
 func stemmaFilePlace(name string, size uintptr) uintptr {
 	n := stemmaFiles.n.Load()
 	if int(n) == len(stemmaFiles.list) {
@@ -119,7 +119,7 @@ func stemmaFilePlace(name string, size uintptr) uintptr {
 }
 
 // makeIn makes the file, in the directory with the number dir, and maps it at its place. With hold, readers see that it
-// grows. It returns the number of the error; something of the file may be left then.
+// grows. It returns the number of the error. After one, something of the file may be left.
 //
 //go:nowritebarrierrec
 func (f *stemmaFile) makeIn(dir uint64, hold bool) uintptr {

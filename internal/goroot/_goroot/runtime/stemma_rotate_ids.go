@@ -15,20 +15,8 @@ import (
 	"internal/runtime/stemma/layout"
 	"internal/runtime/stemma/memory"
 	"internal/runtime/stemma/segment"
-	"internal/runtime/syscall/linux"
 	"unsafe"
 )
-
-// The files of a segment but for those of Ps, in the order in which they are made: the main one makes it a record.
-const (
-	stemmaIDsFuncs = iota
-	stemmaIDsNodes
-	stemmaIDsEpochs
-	stemmaIDsMain
-	stemmaIDsFiles
-)
-
-var stemmaIDsNames = [stemmaIDsFiles]string{layout.FileFuncs, layout.FileNodes, layout.FileEpochs, layout.FileIDs}
 
 // How far the next segment is.
 const (
@@ -71,8 +59,8 @@ var stemmaIDs struct {
 	numPs atomic.Uint32
 }
 
-// stemmaRotateIDsInit makes ready what rotation needs, if it is asked for. It runs in schedinit. shift is what the sizes
-// of files are divided by.
+// stemmaRotateIDsInit makes ready what rotation needs, if it is asked for. It runs in schedinit. The sizes of files are
+// divided by 1<<shift.
 func stemmaRotateIDsInit(shift uint) {
 	s := &stemmaIDs
 	rotation, ok := stemmaRotation()
@@ -150,84 +138,6 @@ func stemmaIDsReturn(entry uint64, cell uint32) uint64 {
 			return uint64(pc)
 		}
 	}
-}
-
-// stemmaEventsAside makes ready where the events of a P are in each other segment. The world is stopped.
-func stemmaEventsAside(pp *p, m *stemmaEventMemory, index, counts, log uintptr) {
-	s := &stemmaIDs
-	n := s.numPs.Load()
-	if !s.on || int(n) == len(s.ps) {
-		return
-	}
-	m.index[0], m.countsAt[0], m.logAt[0] = index, counts, log
-	m.index[1] = uintptr(stemmaReserve(0, events.CountsArena(stemmaEvents.size)))
-	m.countsAt[1] = stemmaFilePlaceOfP(layout.FileCounts, pp)
-	if m.logs {
-		m.logAt[1] = stemmaFilePlaceOfP(layout.FileEvents, pp)
-	}
-	s.ps[n] = uintptr(unsafe.Pointer(m))
-	s.numPs.Store(n + 1)
-}
-
-// make makes the files for the next segment, in the directory with the number ino. It returns the number of an error.
-//
-//go:nowritebarrierrec
-func (m *stemmaEventMemory) make(ino uint64) (errno uintptr) {
-	next := 1 - m.side
-	if m.index[next] == 0 || m.countsAt[next] == 0 || m.logs && m.logAt[next] == 0 {
-		return linuxENOMEM
-	}
-	if errno = stemmaFileAt(m.countsAt[next]).makeIn(ino, false); errno == 0 && m.logs {
-		errno = stemmaFileAt(m.logAt[next]).makeIn(ino, false)
-	}
-	m.ready = errno == 0
-	return errno
-}
-
-// turn makes the next segment the current one. The world is stopped.
-func (m *stemmaEventMemory) turn() {
-	at := func(p uintptr) unsafe.Pointer { return unsafe.Add(unsafe.Pointer(nil), p) }
-	m.side, m.ready = 1-m.side, false
-	m.counts.Init(at(m.countsAt[m.side]), at(m.index[m.side]), stemmaEvents.size)
-	if m.logs {
-		m.log.Init(at(m.logAt[m.side]), stemmaEvents.size)
-	}
-}
-
-// drop gives back what is not of the current segment. If it has ended, its files are cut to what is in them.
-//
-//go:nowritebarrierrec
-func (m *stemmaEventMemory) drop(ended bool) {
-	of := 1 - m.side
-	m.ready = false
-	for i, at := range [...]uintptr{m.countsAt[of], m.logAt[of]} {
-		f := stemmaFileAt(at)
-		if at == 0 || f.have.Load() == 0 {
-			continue
-		}
-		if ended && i == 0 {
-			f.cut(uintptr(events.CountsBytes(unsafe.Pointer(at))))
-		} else if ended {
-			f.cut(uintptr(events.EventsBytes(unsafe.Pointer(at))))
-		}
-		f.drop()
-	}
-	stemmaMapOver(unsafe.Pointer(m.index[of]), events.CountsArena(stemmaEvents.size), _PROT_NONE,
-		_MAP_ANON|_MAP_PRIVATE|mapNoReserve, -1)
-}
-
-// stemmaFilePlaceOfP is stemmaFilePlace for a file of events.
-func stemmaFilePlaceOfP(prefix string, pp *p) uintptr {
-	var name [16]byte
-	n := copy(name[:], prefix)
-	var digits [20]byte
-	n += copy(name[n:], itoa(digits[:], uint64(pp.id)))
-	return stemmaFilePlace(unsafe.String(&name[0], n), stemmaEvents.size)
-}
-
-// stemmaEventsOf returns what the P that was the i-th to come has for its events.
-func stemmaEventsOf(i uint32) *stemmaEventMemory {
-	return (*stemmaEventMemory)(unsafe.Pointer(stemmaIDs.ps[i]))
 }
 
 // stemmaIDsWanted reports whether a segment is to end, and remembers it. It runs in sysmon, without a P.
@@ -456,8 +366,8 @@ func stemmaMoveStart(gp *g) {
 	}
 }
 
-// stemmaStartIn returns what is in the current segment the ID of a go statement of the segment before. It runs under the
-// lock.
+// stemmaStartIn returns what is in the current segment the ID of a go statement of the segment before. It runs under
+// the lock.
 func stemmaStartIn(hi, lo uintptr) (newHi, newLo uintptr) {
 	s := &stemmaIDs
 	if !s.moving {
@@ -507,192 +417,5 @@ func stemmaIDsLast() {
 	}
 	if state := s.state.Load(); state == stemmaIDsMade || state == stemmaIDsRenamed {
 		s.files.leave()
-	}
-}
-
-// stemmaIDsRemover makes and removes the files of segments. It is a segment.Files that only removes and rests.
-type stemmaIDsRemover struct{ _ byte }
-
-// Memory, Create, Write, Commit and Done are not called: no segment is written from sums.
-func (*stemmaIDsRemover) Memory(uint64) unsafe.Pointer { return nil }
-func (*stemmaIDsRemover) Create(uint64) uintptr        { return linuxENOMEM }
-func (*stemmaIDsRemover) Write(segment.File, unsafe.Pointer, uint64) (err uintptr) {
-	return linuxENOMEM
-}
-func (*stemmaIDsRemover) Commit(segment.File) uintptr { return linuxENOMEM }
-func (*stemmaIDsRemover) Done(bool)                   {}
-
-// Rest implements segment.Files.
-//
-//go:nowritebarrierrec
-func (*stemmaIDsRemover) Rest() bool { return stemmaRotate.files.Rest() }
-
-// Remove implements segment.Files.
-//
-//go:nowritebarrierrec
-func (*stemmaIDsRemover) Remove(number uint64) (was bool, errno uintptr) {
-	var path [len(stemma.dir) + 24]byte
-	return stemmaRemoveIDs(stemmaSegmentPath(&path, number))
-}
-
-// stemmaRemoveIDs removes the directory of a segment, and reports whether it was one. Its main file goes first: without
-// it the rest is no record.
-//
-//go:nowritebarrierrec
-func stemmaRemoveIDs(path uintptr) (was bool, errno uintptr) {
-	const noEntry = 2
-	dir, errno := stemmaOpenSegment(path)
-	if errno == noEntry {
-		return false, 0
-	}
-	if errno != 0 {
-		return false, errno
-	}
-	var name [16]byte
-	remove := func(prefix string, p int) bool {
-		name = [16]byte{}
-		n := copy(name[:], prefix)
-		if p >= 0 {
-			var digits [20]byte
-			copy(name[n:len(name)-1], itoa(digits[:], uint64(p)))
-		}
-		return stemmaRotate.files.unlink(dir, uintptr(unsafe.Pointer(&name)))
-	}
-	for i := len(stemmaIDsNames) - 1; i >= 0; i-- {
-		if remove(stemmaIDsNames[i], -1) && i == stemmaIDsMain {
-			was = true
-		}
-	}
-	if stemmaEvents.kinds != 0 {
-		for p := range len(stemmaIDs.ps) {
-			if !remove(layout.FileCounts, p) {
-				break
-			}
-			if stemmaEvents.log {
-				remove(layout.FileEvents, p)
-			}
-		}
-	}
-	closefd(dir)
-	return was, uintptr(-stemmaCall(sysUnlinkat, atFDCWD, path, atRemoveDir))
-}
-
-// prepare makes the directory of the next segment, and its files. It returns the number of an error.
-//
-//go:nowritebarrierrec
-func (f *stemmaIDsRemover) prepare() (errno uintptr) {
-	s := &stemmaIDs
-	stemmaRotate.files = stemmaSegmentFiles{dir: -1, fd: -1}
-	stemmaRotate.rested = nanotime()
-	path := stemmaSegmentPath(&s.aside, s.rotator.Number)
-	live, errno := stemmaOpenDir()
-	if errno != 0 {
-		return errno
-	}
-	closefd(live)
-	made := stemmaCall(sysMkdirat, atFDCWD, path, 0o700)
-	if made == -linuxEEXIST {
-		stemmaRemoveIDs(path)
-		made = stemmaCall(sysMkdirat, atFDCWD, path, 0o700)
-	}
-	if made != 0 {
-		return uintptr(-made)
-	}
-	dir, errno := stemmaOpenSegment(path)
-	if errno != 0 {
-		return errno
-	}
-	var st stemmaStat
-	errno = st.read(dir)
-	closefd(dir)
-	if errno != 0 {
-		return errno
-	}
-	s.ino = st.ino
-	s.state.Store(stemmaIDsMade)
-	for i := range s.numPs.Load() {
-		if errno = stemmaEventsOf(i).make(s.ino); errno != 0 {
-			return errno
-		}
-	}
-	funcs, sites := stemma.dacce.Known()
-	want := [stemmaIDsFiles]uintptr{
-		stemmaIDsFuncs:  uintptr(stemma.record.UsedFuncs()) + stemmaFirstStep,
-		stemmaIDsEpochs: uintptr(funcs)*layout.EpochFuncSize + uintptr(sites)*layout.EpochSiteSize + stemmaFirstStep,
-	}
-	for i, lo := range s.lo[1-s.now] {
-		file := stemmaFileAt(lo)
-		if errno = file.makeIn(s.ino, i == stemmaIDsMain); errno == 0 {
-			errno = stemmaRotate.files.grow(file, min(want[i], file.size))
-		}
-		if errno == 0 && !f.Rest() {
-			errno = segment.Left
-		}
-		if errno != 0 {
-			return errno
-		}
-	}
-	return 0
-}
-
-// rename gives the next segment the name of the live directory, and that the name of a segment.
-//
-//go:nowritebarrierrec
-func (f *stemmaIDsRemover) rename() (errno uintptr) {
-	const exchange = 2
-	s := &stemmaIDs
-	if stemmaRotate.hurry.Load() {
-		return segment.Left
-	}
-	_, _, errno = linux.Syscall6(sysRenameat2, atFDCWD, uintptr(unsafe.Pointer(&stemma.dir[0])), atFDCWD,
-		uintptr(unsafe.Pointer(&s.aside)), exchange, 0)
-	if errno == 0 {
-		s.state.Store(stemmaIDsRenamed)
-	}
-	return errno
-}
-
-// leave removes the next segment, which has not begun. It may run twice, on two threads, while the program ends.
-//
-//go:nowritebarrierrec
-func (f *stemmaIDsRemover) leave() {
-	const exchange = 2
-	s := &stemmaIDs
-	if s.state.CompareAndSwap(stemmaIDsRenamed, stemmaIDsMade) {
-		linux.Syscall6(sysRenameat2, atFDCWD, uintptr(unsafe.Pointer(&stemma.dir[0])), atFDCWD,
-			uintptr(unsafe.Pointer(&s.aside)), exchange, 0)
-	}
-	if !s.state.CompareAndSwap(stemmaIDsMade, stemmaIDsNone) {
-		return
-	}
-	stemmaRemoveIDs(uintptr(unsafe.Pointer(&s.aside)))
-	if stemmaRotate.hurry.Load() {
-		return // who has ended the program has these, too
-	}
-	for _, lo := range s.lo[1-s.now] {
-		stemmaFileAt(lo).drop()
-	}
-	for i := range s.numPs.Load() {
-		stemmaEventsOf(i).drop(false)
-	}
-}
-
-// finish cuts the files of the segment that has ended to what is in them, and gives back their memory. With the mapping
-// of the main file goes its lock: readers see that it does not grow any more.
-//
-//go:nowritebarrierrec
-func (f *stemmaIDsRemover) finish() {
-	s := &stemmaIDs
-	nodes, epochs := s.next.Former()
-	used := [stemmaIDsFiles]uintptr{stemmaIDsFuncs: uintptr(s.copied), stemmaIDsNodes: uintptr(nodes),
-		stemmaIDsEpochs: uintptr(epochs), stemmaIDsMain: layout.ContextsSize}
-	for i := range s.numPs.Load() {
-		stemmaEventsOf(i).drop(true)
-	}
-	for i, lo := range s.lo[1-s.now] {
-		file := stemmaFileAt(lo)
-		file.cut(used[i])
-		file.drop()
-		f.Rest()
 	}
 }

@@ -16,8 +16,8 @@ import (
 // decode. So that context is decoded, by the epoch that it is of, and interned in the new segment, call by call. No id
 // is in it, and so no epoch needs to be on record for it.
 
-// A Next is the segment that comes next, and later the one that has begun last. It knows what contexts of the one before
-// are in it.
+// A Next is the segment that comes next, and later the one that has begun last. It knows what contexts of the one
+// before are in it.
 //
 // Load and Start need the lock of the Contexts. Begin and WriteEpoch are called while nobody re-encodes.
 type Next struct {
@@ -442,8 +442,8 @@ func (n *Next) entry(c context) uint32 {
 	return to
 }
 
-// throughEdge makes c its caller's context, and notes the call, if an edge leads to it that was encoded. Else it returns
-// the entry of a context that is cut.
+// throughEdge makes c its caller's context, and notes the call, if an edge leads to it that was encoded. Else it
+// returns the entry of a context that is cut.
 func (n *Next) throughEdge(c *context, at *step) (cut uint32) {
 	if c.f == 0 || !n.Load(c.epoch, 1<<30) || n.epoch != c.epoch {
 		return n.cut()
