@@ -1,0 +1,188 @@
+package contexts
+
+import (
+	"bufio"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stemma-go/stemma/internal/cct"
+	command "github.com/stemma-go/stemma/internal/command/decode"
+	"github.com/stemma-go/stemma/internal/ctxid"
+	"github.com/stemma-go/stemma/internal/decode"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
+	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/internal/record/ids"
+	"github.com/stemma-go/stemma/internal/record/store"
+	"github.com/stemma-go/stemma/internal/testing/e2e"
+)
+
+// checkLogged decodes the IDs in the output of program logs, and compares them with what it says beside them. It
+// returns how many there were, in how many runs, and the last line, if that has none.
+func checkLogged(t *testing.T, set *command.Set, said string) (lines, runs int, last string) {
+	t.Helper()
+	seen := make(map[uint64]bool)
+	for line := range strings.Lines(said) {
+		if !strings.HasSuffix(line, "\n") {
+			break // the program was killed
+		}
+		text, want, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		id, err := ctxid.Parse(text)
+		if err != nil || !ok {
+			last = line
+			continue
+		}
+		s, err := set.Decode(id)
+		if err != nil {
+			t.Fatalf("%s: %v; want %s", text, err, want)
+		}
+		if have := functions(s.Path()); have != want || s.Cut() != "" {
+			t.Fatalf("%s: have %s, want %s; cut %q", text, have, want, s.Cut())
+		}
+		seen[id.Run] = true
+		lines++
+	}
+	return lines, len(seen), last
+}
+
+// functions returns the names of functions of package main, outermost first.
+func functions(path []cct.PathFrame) string {
+	var names []string
+	for _, f := range slices.Backward(path) {
+		names = append(names, strings.TrimPrefix(f.Func, "main."))
+	}
+	return strings.Join(names, " ")
+}
+
+// open returns the records in a directory.
+func open(t *testing.T, out string) *command.Set {
+	t.Helper()
+	set, err := command.Open(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// TestSegments ends segments all the time, in programs that log where they are: each ID decodes by its segment, with
+// all that led to it, also in the program, while it runs.
+func TestSegments(t *testing.T) {
+	e2e.NeedMore(t)
+	for _, engine := range []string{"dacce", "pcce"} {
+		exe := e2e.BuildDir(t, filepath.Join("testdata", "logs"), "-engine="+engine)
+		for _, env := range e2e.Few(2, "STEMMA_ROTATE=5ms STEMMA_REENCODE_US=1000", "STEMMA_ROTATE=20ms LOGS_EXIT=1",
+			"STEMMA_ROTATE=1ms GOGC=1", "STEMMA_ROTATE=1h,64KiB", "STEMMA_ROTATE=3ms GODEBUG=gcstoptheworld=1",
+			"STEMMA_ROTATE=3ms GODEBUG=adaptivestackstart=0 GOGC=1", "STEMMA_ROTATE=2ms,3") {
+			t.Run(engine+" "+env, func(t *testing.T) {
+				r := e2e.Run(t, exe, append(strings.Fields(env), "LOGS_MS=1000")...)
+				if r.OK(t); r.Stderr != "" {
+					t.Fatal(e2e.Tail(r.Stderr))
+				}
+				segments := store.Segments(r.Dir)
+				if strings.HasSuffix(env, ",3") {
+					if len(segments) != 3 {
+						t.Fatalf("%d segments are kept, want 3", len(segments))
+					}
+					return
+				}
+				lines, runs, last := checkLogged(t, open(t, filepath.Dir(r.Dir)), r.Stdout)
+				t.Logf("%d IDs, %d segments, IDs of %d; %s", lines, len(segments), runs, strings.TrimSpace(last))
+				if runs < 3 || len(segments) < runs-1 || strings.HasSuffix(last, " 0\n") {
+					t.Error("want more segments, and some IDs that are decoded in the program")
+				}
+			})
+		}
+	}
+}
+
+// TestSegmentsKilled kills such programs at random moments. A reader that was there before decodes while names change.
+func TestSegmentsKilled(t *testing.T) {
+	e2e.NeedMore(t)
+	exe := e2e.BuildDir(t, filepath.Join("testdata", "logs"), "-engine=dacce")
+	ended := 0
+	for range e2e.Few(8, make([]int, 40)...) {
+		out := t.TempDir()
+		cmd := e2e.Command(t, out, exe, "STEMMA_ROTATE=3ms", "LOGS_MS=100000")
+		stdout, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		var said strings.Builder
+		set := open(t, out)
+		time.AfterFunc(time.Duration(200+rand.IntN(500))*e2e.Slowness()*time.Millisecond, func() { cmd.Process.Kill() })
+		for r := bufio.NewReader(stdout); ; {
+			line, err := r.ReadString('\n')
+			if said.WriteString(line); err != nil {
+				break
+			}
+			if rand.IntN(10) == 0 {
+				checkLogged(t, set, line)
+			}
+		}
+		cmd.Wait()
+		lines, runs, _ := checkLogged(t, open(t, out), said.String())
+		checkLogged(t, set, said.String())
+		if lines == 0 {
+			t.Error("no IDs")
+		}
+		ended += runs - 1
+	}
+	if ended < 10 {
+		t.Errorf("%d segments had ended, want more", ended)
+	}
+}
+
+// TestSegmentEvents adds up the events of all segments: none is missing, and none is there twice.
+func TestSegmentEvents(t *testing.T) {
+	e2e.NeedFull(t)
+	exe := e2e.BuildDir(t, filepath.Join("testdata", "logs"), "-engine=dacce", "-events=alloc,go,block,panic,error", "-event-log")
+	r := e2e.Run(t, exe, "STEMMA_ROTATE=10ms", "LOGS_MS=1000")
+	_, _, last := checkLogged(t, open(t, filepath.Dir(r.Dir)), r.Stdout)
+	var want, decoded uint64
+	if n, err := fmt.Sscanf(last, "goes %d decoded %d", &want, &decoded); n != 2 {
+		t.Fatalf("%q: %v", last, err)
+	}
+	have, logged := uint64(0), uint64(0)
+	segments := append(store.Segments(r.Dir), r.Dir)
+	for _, dir := range segments {
+		rec, err := record.Open(os.DirFS(dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := decode.New(rec)
+		ofMain := func(kind uint32, id ctxid.ID) bool {
+			s, err := d.Decode(id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return kind == layout.EventGo && strings.HasPrefix(s.Frames[0].Func, "main.")
+		}
+		if err := rec.IDs.EventCounts(func(e *ids.EventCount) error {
+			if ofMain(e.Kind, e.ID) {
+				have += e.Count
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if err := rec.IDs.EventLog(func(e *ids.Event) error {
+			if ofMain(e.Kind, e.ID) {
+				logged++
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if have != want || logged != want || len(segments) < 4 {
+		t.Errorf("%d go statements counted in %d segments, %d logged, want %d", have, len(segments), logged, want)
+	}
+}
