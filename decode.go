@@ -17,6 +17,7 @@ import (
 	"github.com/stemma-go/stemma/internal/fingerprint"
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/record/ids"
+	"github.com/stemma-go/stemma/internal/record/livedir"
 )
 
 // A Stack is what an ID decodes to.
@@ -136,7 +137,7 @@ func (o *ownDecoder) stack(id ctxid.ID) (decode.Stack, error) {
 			o.records = slices.Insert(o.records, 0, run)
 			return s, nil
 		}
-		break // its directory has another name by now, where it is read anew
+		break // it cannot be read any more, perhaps
 	}
 	run, err := openOwn(id.Run)
 	if err != nil {
@@ -155,7 +156,7 @@ func openOwn(number uint64) (*decode.Run, error) {
 		return nil, errors.New("the program has nowhere to record")
 	}
 	open := func(dir string) (*decode.Run, error) {
-		rec, err := record.Open(os.DirFS(dir))
+		rec, err := record.Open(livedir.Pin(dir))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", dir, err)
 		}

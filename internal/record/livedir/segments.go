@@ -44,7 +44,7 @@ func unixNano(n uint64) time.Time {
 var errNoSegments = errors.New("the program ends no segments: it ran without STEMMA_ROTATE")
 
 // errNoCounts is the error of a rest of a record of another kind.
-var errNoCounts = errors.New("there are no segments of which this could be the rest: each one with context IDs is a record of its own")
+var errNoCounts = errors.New("there are no segments with a rest: one with context IDs is a record of its own")
 
 // errMoved is the error of a rest that was read while a segment ended.
 var errMoved = errors.New("segments of the program end faster than its record can be read")

@@ -38,6 +38,7 @@ var stemmaIDs struct {
 	looked int64         // nanotime at which was looked whether one is
 	again  int64         // nanotime before which none is
 	due    int64         // nanotime at which one is
+	began  uint64        // bytes that were in use when the segment began
 
 	state    atomic.Uint32
 	withoutP atomic.Uint32 // 1 while the encoder has no P
@@ -155,25 +156,26 @@ func stemmaIDsWanted(now int64) bool {
 		return false
 	}
 	s.looked = now
-	nodes, epochs, counts := stemmaIDsSize()
+	size, counts := stemmaIDsSize()
 	full := stemma.dacce.NearlyFull() || counts > uint64(stemmaEvents.size)/4*3
-	if now >= s.due || s.rotator.Bytes > 0 && nodes+epochs+counts > s.rotator.Bytes ||
-		full && now > s.ended.Now+least {
+	if now >= s.due || s.rotator.Bytes > 0 && size > s.began+s.rotator.Bytes || full && now > s.ended.Now+least {
 		s.wanted.Store(1)
 	}
 	return s.wanted.Load() != 0
 }
 
-// stemmaIDsSize returns how much is in use of a segment: bytes of interned entries, of dictionaries, and of the events
-// of that P which has most.
+// stemmaIDsSize returns how many bytes of a segment are in use, but for its log of events, and how many of them are
+// the events of that P which has most.
 //
 //go:nowritebarrierrec
-func stemmaIDsSize() (nodes, epochs, counts uint64) {
+func stemmaIDsSize() (size, most uint64) {
+	size = stemma.record.UsedFuncs() + stemma.dacce.UsedInterned() + stemma.dacce.UsedEpochs()
 	for i := range stemmaIDs.numPs.Load() {
 		m := stemmaEventsOf(i)
-		counts = max(counts, events.CountsBytes(unsafe.Pointer(m.countsAt[m.side])))
+		counts := events.CountsBytes(unsafe.Pointer(m.countsAt[m.side]))
+		size, most = size+counts, max(most, counts)
 	}
-	return stemma.contexts.UsedInterned(), stemma.dacce.UsedEpochs(), counts
+	return size, most
 }
 
 // stemmaRotateIDs ends a segment. It runs on the encoder.
@@ -353,6 +355,7 @@ func stemmaIDsNext() {
 	}
 	stemma.encode.epoch += 2 // so that a goroutine that knows where it began has an epoch of its own
 	s.first, s.moving = stemma.encode.epoch, true
+	s.began, _ = stemmaIDsSize()
 	s.state.Store(stemmaIDsSwitched)
 }
 

@@ -76,7 +76,7 @@ func TestSegments(t *testing.T) {
 	for _, engine := range []string{"dacce", "pcce"} {
 		exe := e2e.BuildDir(t, filepath.Join("testdata", "logs"), "-engine="+engine)
 		for _, env := range e2e.Few(2, "STEMMA_ROTATE=5ms STEMMA_REENCODE_US=1000", "STEMMA_ROTATE=20ms LOGS_EXIT=1",
-			"STEMMA_ROTATE=1ms GOGC=1", "STEMMA_ROTATE=1h,64KiB", "STEMMA_ROTATE=3ms GODEBUG=gcstoptheworld=1",
+			"STEMMA_ROTATE=1ms GOGC=1", "STEMMA_ROTATE=1h,1KiB", "STEMMA_ROTATE=3ms GODEBUG=gcstoptheworld=1",
 			"STEMMA_ROTATE=3ms GODEBUG=adaptivestackstart=0 GOGC=1", "STEMMA_ROTATE=2ms,3") {
 			t.Run(engine+" "+env, func(t *testing.T) {
 				r := e2e.Run(t, exe, append(strings.Fields(env), "LOGS_MS=1000")...)

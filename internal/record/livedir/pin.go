@@ -1,0 +1,110 @@
+package livedir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// Pin returns the files of the directory that now has a path. A program that begins a segment of context IDs exchanges
+// the names of two directories; the files stay those of this one. No link is opened, nor a pipe, whose reader would wait
+// for a writer. It keeps no file open.
+func Pin(path string) fs.FS {
+	info, err := os.Stat(path)
+	return &pinned{path: path, info: info, err: err}
+}
+
+// A pinned is a directory by its identity.
+type pinned struct {
+	info fs.FileInfo
+	err  error // of the first look at it
+
+	mu   sync.Mutex
+	path string // where it was last
+}
+
+// errMovedAway is the error of a directory that has no name like the one it had.
+var errMovedAway = errors.New("another directory has taken its name")
+
+// Open implements fs.FS. Of directories only this one can be opened.
+func (p *pinned) Open(name string) (fs.File, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	}
+	if p.err != nil {
+		return nil, p.err
+	}
+	root, err := p.root()
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	if name == "." {
+		return root.Open(name)
+	}
+	if info, err := root.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return nil, fmt.Errorf("%s: a link, want a file", name)
+	}
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		f.Close()
+		return nil, fmt.Errorf("%s: no regular file", name)
+	}
+	return f, nil
+}
+
+// root opens the directory, wherever it is. Names may change while they are looked at.
+func (p *pinned) root() (*os.Root, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	const tries = 5
+	for range tries {
+		for _, path := range append([]string{p.path}, namesLike(p.path)...) {
+			root, err := os.OpenRoot(path)
+			if err != nil {
+				if path == p.path && !errors.Is(err, fs.ErrNotExist) {
+					return nil, err
+				}
+				continue
+			}
+			if info, err := root.Stat("."); err == nil && os.SameFile(info, p.info) {
+				p.path = path
+				return root, nil
+			}
+			root.Close()
+		}
+	}
+	if _, err := os.Stat(p.path); err != nil {
+		return nil, err
+	}
+	return nil, errMovedAway
+}
+
+// namesLike returns the paths that a live directory or a segment may have when a segment begins: those of the live
+// directory and of all segments beside it that are there, the newest first.
+func namesLike(path string) (paths []string) {
+	up, name := filepath.Split(filepath.Clean(path))
+	if i := strings.LastIndexByte(name, '.'); i > 0 && len(name)-i > 6 && isNumber(name[i+1:]) {
+		name = name[:i]
+	}
+	entries, _ := os.ReadDir(filepath.Clean(up + ".")) // sorted; in part, if it fails
+	for _, e := range slices.Backward(entries) {
+		number, ok := strings.CutPrefix(e.Name(), name+".")
+		if e.Name() == name || ok && isNumber(number) {
+			paths = append(paths, up+e.Name())
+		}
+	}
+	return paths
+}
+
+// isNumber reports whether s has digits only.
+func isNumber(s string) bool { return strings.Trim(s, "0123456789") == "" }
