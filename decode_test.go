@@ -1,6 +1,7 @@
 package stemma
 
 import (
+	"fmt"
 	"hash/fnv"
 	"log/slog"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/testing/level"
 	"github.com/stemma-go/stemma/internal/testing/recordtest"
 )
@@ -192,4 +194,64 @@ func TestLinked(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestDecodeSegments decodes IDs of segments, whose directories change their names when one begins, and of one that was
+// removed.
+func TestDecodeSegments(t *testing.T) {
+	f := instrument(t)
+	own.records = nil
+	t.Cleanup(func() { own.records = nil })
+	f.dir = filepath.Join(t.TempDir(), "prog.1")
+	const segments = 6
+	paths := []string{f.dir}
+	var ids []ID
+	var want []string
+	decodeAll := func(but int) {
+		t.Helper()
+		for i, id := range ids {
+			stack, err := Decode(id)
+			if i == but {
+				if err == nil {
+					t.Errorf("segment %d was removed, and its ID decodes", i)
+				}
+				continue
+			}
+			if err != nil {
+				t.Fatalf("segment %d of %d: %v", i, len(ids), err)
+			}
+			if have := stack.Sections[0][0].Func; have != want[i] {
+				t.Fatalf("segment %d: have %s, want %s", i, have, want[i])
+			}
+		}
+	}
+	for i := range segments {
+		p := recordtest.NewProgram(uint64(i), 20)
+		p.Act()
+		c := p.Capture()
+		next := f.dir
+		if i > 0 {
+			next = f.dir + fmt.Sprintf(".%06d", i)
+			paths = append(paths, next)
+		}
+		run := uint64(i + 1)
+		p.D.Header(func(h *layout.Header) { h.Run = run })
+		p.D.WriteTo(t, next)
+		if i > 0 { // it takes the name of the live directory
+			for _, names := range [][2]string{{f.dir, f.dir + "x"}, {next, f.dir}, {f.dir + "x", next}} {
+				if err := os.Rename(names[0], names[1]); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		ids, want = append(ids, ID{c.Hi, c.Lo, run}), append(want, c.All()[0].Func)
+		decodeAll(-1)
+	}
+	if len(own.records) != maxOwn {
+		t.Errorf("%d segments are open, want %d", len(own.records), maxOwn)
+	}
+	if err := os.RemoveAll(f.dir + ".000001"); err != nil { // the first one
+		t.Fatal(err)
+	}
+	decodeAll(0)
 }

@@ -10,20 +10,34 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"unsafe"
+
+	"github.com/stemma-go/stemma/internal/goroot/layout"
+	"github.com/stemma-go/stemma/internal/record/raw"
 )
 
 // Pin returns the files of the directory that now has a path. A program that begins a segment of context IDs exchanges
 // the names of two directories; the files stay those of this one. No link is opened, nor a pipe, whose reader would wait
 // for a writer. It keeps no file open.
 func Pin(path string) fs.FS {
-	info, err := os.Stat(path)
-	return &pinned{path: path, info: info, err: err}
+	p := &pinned{path: path}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		p.err = err
+		return p
+	}
+	defer root.Close()
+	p.info, p.err = root.Stat(".")
+	p.run = runIn(root)
+	return p
 }
 
-// A pinned is a directory by its identity.
+// A pinned is a directory by its identity: that of the file system, which a new directory may have when this one has
+// been removed, and the run number.
 type pinned struct {
 	info fs.FileInfo
-	err  error // of the first look at it
+	run  uint64 // 0 if it has no context IDs
+	err  error  // of the first look at it
 
 	mu   sync.Mutex
 	path string // where it was last
@@ -76,7 +90,7 @@ func (p *pinned) root() (*os.Root, error) {
 				}
 				continue
 			}
-			if info, err := root.Stat("."); err == nil && os.SameFile(info, p.info) {
+			if info, err := root.Stat("."); err == nil && os.SameFile(info, p.info) && (p.run == 0 || runIn(root) == p.run) {
 				p.path = path
 				return root, nil
 			}
@@ -87,6 +101,21 @@ func (p *pinned) root() (*os.Root, error) {
 		return nil, err
 	}
 	return nil, errMovedAway
+}
+
+// runIn returns the run number of a directory with context IDs, 0 if there is none.
+func runIn(root *os.Root) uint64 {
+	f, err := root.OpenFile(layout.FileIDs, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	var h layout.Header
+	b := make([]byte, unsafe.Sizeof(h.Run))
+	if _, err := f.ReadAt(b, int64(unsafe.Offsetof(h.Run))); err != nil {
+		return 0
+	}
+	return raw.Load[uint64](b)
 }
 
 // namesLike returns the paths that a live directory or a segment may have when a segment begins: those of the live
