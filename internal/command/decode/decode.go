@@ -76,7 +76,8 @@ type contextRoot struct {
 	fetched bool // from a store; no user named it
 	listed  time.Time
 	known   map[string]bool
-	pending map[string]bool // entries that may become records
+	pending map[string]bool   // entries that may become records
+	newest  map[string]uint64 // by live directory: its newest segment when the directory was listed
 }
 
 // Open returns a set of the records at some paths: sealed files, live directories,
@@ -403,22 +404,32 @@ func (s *Set) list(root *contextRoot) {
 	}
 }
 
-// lookAgain makes live directories that have segments, and the newest segment of each, be looked at again: they change
-// their names when a segment begins.
+// lookAgain makes live directories that have segments be looked at again, and those of their segments that were the
+// newest or have come since: they change their names when a segment begins.
 func (r *contextRoot) lookAgain(names []string) {
 	newest := make(map[string]uint64) // by live directory
 	for _, name := range names {
-		if live, number, ok := store.SegmentOf(filepath.Join(r.path, name)); ok {
-			newest[live] = max(newest[live], number)
+		path := filepath.Join(r.path, name)
+		live, number, ok := store.SegmentOf(path)
+		if !ok {
+			continue
+		}
+		newest[live] = max(newest[live], number)
+		if number >= r.newest[live] {
+			r.forget(path)
 		}
 	}
-	for live, number := range newest {
-		for _, path := range [...]string{live, store.SegmentPath(live, number)} {
-			if r.known[path] {
-				delete(r.known, path)
-				r.pending[path] = true
-			}
-		}
+	for live := range newest {
+		r.forget(live)
+	}
+	r.newest = newest
+}
+
+// forget makes a path be looked at again.
+func (r *contextRoot) forget(path string) {
+	if r.known[path] {
+		delete(r.known, path)
+		r.pending[path] = true
 	}
 }
 
