@@ -17,7 +17,7 @@ import (
 	"github.com/stemma-go/stemma/internal/fingerprint"
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/record/ids"
-	"github.com/stemma-go/stemma/internal/record/livedir"
+	"github.com/stemma-go/stemma/internal/record/pinned"
 )
 
 // A Stack is what an ID decodes to.
@@ -156,7 +156,7 @@ func openOwn(number uint64) (*decode.Run, error) {
 		return nil, errors.New("the program has nowhere to record")
 	}
 	open := func(dir string) (*decode.Run, error) {
-		rec, err := record.Open(livedir.Pin(dir))
+		rec, err := record.Open(pinned.Files(dir))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", dir, err)
 		}

@@ -54,6 +54,7 @@ const rule = `
 	internal/goroot/rt/ids: internal/goroot/rt/recorder;
 	internal/goroot/rt/tree: internal/goroot/rt/recorder, internal/goroot/rt/sample;
 	internal/testing/foldtest: internal/goroot/rt/fold;
+	internal/record/pinned: internal/goroot/layout, internal/record/raw;
 	profile: internal/goroot/layout, internal/homes, internal/nodetable, internal/sealed;
 	internal/goroot/rt/checker: internal/goroot/rt/tree;
 	internal/humanize: profile;
@@ -69,7 +70,7 @@ const rule = `
 	internal/record: internal/record/ids;
 	internal/testing/e2e/settings: internal/record;
 	internal/decode: internal/cct, internal/record;
-	.: internal/decode, internal/onoff;
+	.: internal/decode, internal/onoff, internal/record/pinned;
 	internal/callgraph: internal/packages, internal/record, internal/topo;
 	stemmapprof: .;
 	stemmaerrors: .;
@@ -78,7 +79,7 @@ const rule = `
 	stemmazap: .;
 	stemmazerolog: .;
 	stemmahttp: ., internal/export;
-	internal/record/store: internal/base, internal/record, internal/safefile;
+	internal/record/store: internal/base, internal/record, internal/record/pinned, internal/safefile;
 	internal/page: internal/decode, internal/diff, internal/humanize;
 	stemmatest: ., internal/diff;
 	internal/command/outside: internal/base;

@@ -42,7 +42,7 @@ func OpenRun(fsys fs.FS, ended func(segment uint64) bool) (*Record, error) {
 	return ofTree(livedir.OpenRun(fsys, ended))
 }
 
-// OpenRest is OpenRun without what the segments have, see [livedir.OpenRest]. Only trees have segments.
+// OpenRest is OpenRun without what the segments have, see [livedir.OpenRest]. Records of context IDs have no rest.
 func OpenRest(fsys fs.FS, ended func(segment uint64) bool) (*Record, error) {
 	return ofTree(livedir.OpenRest(fsys, ended))
 }

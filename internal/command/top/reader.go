@@ -18,7 +18,7 @@ import (
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/decode"
 	"github.com/stemma-go/stemma/internal/record"
-	"github.com/stemma-go/stemma/internal/record/livedir"
+	"github.com/stemma-go/stemma/internal/record/pinned"
 	"github.com/stemma-go/stemma/internal/record/store"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -80,7 +80,7 @@ func (r *Reader) refresh() error {
 			return err
 		}
 	}
-	rec, err := record.Open(livedir.Pin(r.dir))
+	rec, err := record.Open(pinned.Files(r.dir))
 	if err != nil {
 		return store.In(r.dir, err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/record"
-	"github.com/stemma-go/stemma/internal/record/livedir"
+	"github.com/stemma-go/stemma/internal/record/pinned"
 	"github.com/stemma-go/stemma/internal/safefile"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -168,9 +168,9 @@ func readOne(place Place) (*record.Record, error) {
 // openLive reads a live directory, or what is in none of its segments.
 func openLive(place Place) (*record.Record, error) {
 	if place.rest != "" {
-		return record.OpenRest(livedir.Pin(place.rest), hasEnded(place.rest))
+		return record.OpenRest(pinned.Files(place.rest), hasEnded(place.rest))
 	}
-	return record.OpenRun(livedir.Pin(place.Path), hasEnded(place.Path))
+	return record.OpenRun(pinned.Files(place.Path), hasEnded(place.Path))
 }
 
 // ReadHeld reads a live directory that is open, or what is in none of its segments, and nothing that has taken its name

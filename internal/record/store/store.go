@@ -18,7 +18,7 @@ import (
 	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/record"
-	"github.com/stemma-go/stemma/internal/record/livedir"
+	"github.com/stemma-go/stemma/internal/record/pinned"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -55,7 +55,7 @@ func ReadSealed(path string) (*record.Record, error) {
 // ReadLive reads a live directory: all of it, and without what else [Load] finds out. Errors name it once.
 func ReadLive(path string) (*record.Record, error) {
 	defer progress.Step("reading "+path, "", progress.Unknown)()
-	p, err := record.Open(livedir.Pin(path))
+	p, err := record.Open(pinned.Files(path))
 	if err != nil {
 		return nil, In(path, err)
 	}

@@ -14,9 +14,9 @@ import (
 
 // # Records that grow
 //
-// A record of context IDs has no segments. Who reads a log of a program that runs needs it before the program ends. So
-// what decodes IDs is uploaded while it grows, without events, and nobody keeps a mark of that. An agent that was
-// started again uploads it once more.
+// Who reads a log of a program that runs needs its record of context IDs before that ends, or its segment does. So what
+// decodes IDs is uploaded while it grows, without events, and nobody keeps a mark of that. An agent that was started
+// again uploads it once more.
 
 // growEvery is how often at most a record that grows is uploaded. One that takes long has more time in between.
 const (

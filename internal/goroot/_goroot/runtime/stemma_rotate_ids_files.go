@@ -1,4 +1,5 @@
-// The files of segments of context IDs, see stemma_rotate_ids.go. What may not have write barriers here runs without a P.
+// The files of segments of context IDs, see stemma_rotate_ids.go. What may not have write barriers here runs without a
+// P.
 
 package runtime
 

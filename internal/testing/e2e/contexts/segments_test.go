@@ -143,7 +143,8 @@ func TestSegmentsKilled(t *testing.T) {
 // TestSegmentEvents adds up the events of all segments: none is missing, and none is there twice.
 func TestSegmentEvents(t *testing.T) {
 	e2e.NeedFull(t)
-	exe := e2e.BuildDir(t, filepath.Join("testdata", "logs"), "-engine=dacce", "-events=alloc,go,block,panic,error", "-event-log")
+	exe := e2e.BuildDir(t, filepath.Join("testdata", "logs"), "-engine=dacce",
+		"-events=alloc,go,block,panic,error", "-event-log")
 	r := e2e.Run(t, exe, "STEMMA_ROTATE=10ms", "LOGS_MS=1000")
 	_, _, last := checkLogged(t, open(t, filepath.Dir(r.Dir)), r.Stdout)
 	var want, decoded uint64

@@ -1,4 +1,5 @@
-package livedir
+// Package pinned reads a directory that may change its name meanwhile.
+package pinned
 
 import (
 	"errors"
@@ -16,11 +17,11 @@ import (
 	"github.com/stemma-go/stemma/internal/record/raw"
 )
 
-// Pin returns the files of the directory that now has a path. A program that begins a segment of context IDs exchanges
-// the names of two directories; the files stay those of this one. No link is opened, nor a pipe, whose reader would wait
-// for a writer. It keeps no file open.
-func Pin(path string) fs.FS {
-	p := &pinned{path: path}
+// Files returns the files of the directory that now has a path. A program that begins a segment of context IDs
+// exchanges the names of two directories; the files stay those of this one. No link is opened, nor a pipe, whose reader
+// would wait for a writer. It keeps no file open.
+func Files(path string) fs.FS {
+	p := &dir{path: path}
 	root, err := os.OpenRoot(path)
 	if err != nil {
 		p.err = err
@@ -32,9 +33,9 @@ func Pin(path string) fs.FS {
 	return p
 }
 
-// A pinned is a directory by its identity: that of the file system, which a new directory may have when this one has
+// A dir is a directory by its identity: that of the file system, which a new directory may have when this one has
 // been removed, and the run number.
-type pinned struct {
+type dir struct {
 	info fs.FileInfo
 	run  uint64 // 0 if it has no context IDs
 	err  error  // of the first look at it
@@ -47,7 +48,7 @@ type pinned struct {
 var errMovedAway = errors.New("another directory has taken its name")
 
 // Open implements fs.FS. Of directories only this one can be opened.
-func (p *pinned) Open(name string) (fs.File, error) {
+func (p *dir) Open(name string) (fs.File, error) {
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
@@ -77,7 +78,7 @@ func (p *pinned) Open(name string) (fs.File, error) {
 }
 
 // root opens the directory, wherever it is. Names may change while they are looked at.
-func (p *pinned) root() (*os.Root, error) {
+func (p *dir) root() (*os.Root, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	const tries = 5
@@ -90,7 +91,8 @@ func (p *pinned) root() (*os.Root, error) {
 				}
 				continue
 			}
-			if info, err := root.Stat("."); err == nil && os.SameFile(info, p.info) && (p.run == 0 || runIn(root) == p.run) {
+			info, err := root.Stat(".")
+			if err == nil && os.SameFile(info, p.info) && (p.run == 0 || runIn(root) == p.run) {
 				p.path = path
 				return root, nil
 			}

@@ -1,4 +1,4 @@
-package livedir_test
+package pinned_test
 
 import (
 	"io/fs"
@@ -9,11 +9,11 @@ import (
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/record/livedir"
+	"github.com/stemma-go/stemma/internal/record/pinned"
 )
 
-// TestPin reads files of a directory that changes its name with others, goes on elsewhere, and is removed.
-func TestPin(t *testing.T) {
+// TestFiles reads files of a directory that changes its name with others, goes on elsewhere, and is removed.
+func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	live := filepath.Join(dir, "srv.12-0a1b2c")
 	make := func(path, text string) {
@@ -29,7 +29,7 @@ func TestPin(t *testing.T) {
 		}
 	}
 	make(live, "first")
-	first := livedir.Pin(live)
+	first := pinned.Files(live)
 	have := func(fsys fs.FS) string {
 		t.Helper()
 		b, err := fs.ReadFile(fsys, layout.FileNodes)
@@ -43,7 +43,7 @@ func TestPin(t *testing.T) {
 		segment := live + "." + number
 		make(segment, "later "+number)
 		exchange(t, live, segment)
-		seconds = append(seconds, livedir.Pin(live))
+		seconds = append(seconds, pinned.Files(live))
 		for k, fsys := range append([]fs.FS{first}, seconds...) {
 			if want := []string{"first", "later 000001", "later 000002", "later 1000000"}[k]; have(fsys) != want {
 				t.Errorf("after %d segments: have %q, want %q", i+1, have(fsys), want)
@@ -61,7 +61,7 @@ func TestPin(t *testing.T) {
 	}
 	for name, want := range map[string]string{"link": "link, want a file", "pipe": "no regular file",
 		"none": "no such file", "../x": "invalid argument"} {
-		if _, err := livedir.Pin(live).Open(name); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := pinned.Files(live).Open(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: have %v, want %q", name, err, want)
 		}
 	}
@@ -75,7 +75,7 @@ func TestPin(t *testing.T) {
 	if text := have(first); !strings.Contains(text, "another directory has taken its name") {
 		t.Errorf("another directory has its name: have %q", text)
 	}
-	if text := have(livedir.Pin(filepath.Join(dir, "none"))); !strings.Contains(text, "no such file") {
+	if text := have(pinned.Files(filepath.Join(dir, "none"))); !strings.Contains(text, "no such file") {
 		t.Errorf("a directory that is not there: have %q", text)
 	}
 }
