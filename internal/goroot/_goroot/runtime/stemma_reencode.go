@@ -38,14 +38,17 @@ func stemmaDacceEncoder() {
 	}
 }
 
-// stemmaTick wakes the encoder if a re-encoding, or the end of a segment, is due. It runs in sysmon, without
-// a P.
+// stemmaTick wakes the encoder if a re-encoding is due, or if a segment is to end, or goes on to. It runs in sysmon,
+// without a P.
 //
 //go:nowritebarrierrec
 func stemmaTick(now int64) {
 	e := &stemma.encode
-	if !e.on || !e.idle.Load() ||
-		!stemmaIDsWanted(now) && (stemmaFixed || !e.pace.Due(now, stemma.dacce.Work())) {
+	if stemmaIDs.wake.Load() != 0 {
+		stemmaIDsWake()
+		return
+	}
+	if !e.on || !e.idle.Load() || stemmaFixed || !e.pace.Due(now, stemma.dacce.Work()) {
 		return
 	}
 	lock(&e.lock)

@@ -180,6 +180,7 @@ func stemmaWall() uint64 {
 
 // stemmaRotateStart starts the thread, once. It runs in runtime.main, when threads can be started.
 func stemmaRotateStart() {
+	stemmaIDsStart()
 	if stemmaRotate.on && !stemmaRotate.started && stemma.dirlen > 0 {
 		stemmaRotate.started = true
 		stemmaRotate.grown = stemmaRecordSize() // what is there before the first segment is not of it

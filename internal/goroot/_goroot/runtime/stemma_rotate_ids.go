@@ -3,8 +3,9 @@
 // directories change their names in one system call, and the world is stopped to begin it. So whenever the program is
 // killed, each ID that it has given away is in a record.
 //
-// The encoder does it. Where it makes, grows and removes files it has no P, so that nobody waits for a disk: it is on
-// its system stack then, and may not have write barriers.
+// The encoder does it. Files are made, filled, cut and removed by a thread without a P, as that of package tree's
+// rotation: all others go before it. It takes no lock of the runtime or of stemma that others need, and may not have
+// write barriers. Sysmon wakes the encoder for it.
 
 package runtime
 
@@ -18,12 +19,22 @@ import (
 	"unsafe"
 )
 
+// What the thread is asked for.
+const (
+	stemmaIDsNothing = iota
+	stemmaIDsPrepare
+	stemmaIDsFill
+	stemmaIDsLeave
+	stemmaIDsFinish
+)
+
 // How far the next segment is.
 const (
 	stemmaIDsNone     = iota
 	stemmaIDsMade     // it has a directory
 	stemmaIDsRenamed  // that has the name of the live one
 	stemmaIDsSwitched // it has begun
+	stemmaIDsFinished // and what was before is complete
 )
 
 // stemmaIDs is the state of rotation. What it points to is mapped memory, outside the Go heap.
@@ -34,14 +45,20 @@ var stemmaIDs struct {
 	next    ids.Next
 	files   stemmaIDsRemover
 
+	started bool
+	note    note          // the thread sleeps there
+	ask     atomic.Uint32 // what it is to do
+	errno   uintptr       // what became of that
+	wake    atomic.Uint32 // 1: the encoder is to be woken
+	waits   bool          // the encoder waits for the thread; under stemma.encode.lock
+
 	wanted atomic.Uint32 // 1: a segment is to end
-	looked int64         // nanotime at which was looked whether one is
 	again  int64         // nanotime before which none is
 	due    int64         // nanotime at which one is
 	began  uint64        // bytes that were in use when the segment began
+	rested int64         // nanotime at which the encoder made way for others
 
-	state    atomic.Uint32
-	withoutP atomic.Uint32 // 1 while the encoder has no P
+	state atomic.Uint32
 
 	first  uintptr // the epoch of stemma.encode in which the segment began
 	moving bool    // goroutines may not know where they began; changes under stemma.lock
@@ -141,27 +158,90 @@ func stemmaIDsReturn(entry uint64, cell uint32) uint64 {
 	}
 }
 
-// stemmaIDsWanted reports whether a segment is to end, and remembers it. It runs in sysmon, without a P.
+// stemmaIDsStart starts the thread, once. It runs in runtime.main, when threads can be started.
+func stemmaIDsStart() {
+	if s := &stemmaIDs; s.on && !s.started {
+		s.started = true
+		systemstack(func() { newm(stemmaIDsThread, nil, -1) })
+	}
+}
+
+// stemmaIDsThread is the thread. It counts as one of the system, or deadlocks would no longer be found.
+//
+//go:nowritebarrierrec
+func stemmaIDsThread() {
+	const look, poll = 20e6, 1000 // nanoseconds, microseconds
+	s := &stemmaIDs
+	lock(&sched.lock)
+	sched.nmsys++
+	checkdead()
+	unlock(&sched.lock)
+	stemmaGiveWay()
+	for {
+		notetsleep(&s.note, look)
+		noteclear(&s.note)
+		switch ask := s.ask.Load(); {
+		case ask != stemmaIDsNothing:
+			s.errno = s.files.do(ask)
+			s.ask.Store(stemmaIDsNothing)
+		case !stemmaIDsWanted(nanotime()):
+			continue
+		}
+		for s.wake.Store(1); s.wake.Load() != 0 && s.ask.Load() == stemmaIDsNothing; usleep(poll) {
+			if sched.sysmonwait.Load() { // nothing runs, and sysmon sleeps
+				stemmaIDsWake()
+			}
+		}
+	}
+}
+
+// stemmaIDsWake wakes the encoder, if it is parked. It runs without a P.
+//
+//go:nowritebarrierrec
+func stemmaIDsWake() {
+	s, e := &stemmaIDs, &stemma.encode
+	lock(&e.lock)
+	answered := s.waits && s.ask.Load() == stemmaIDsNothing
+	if s.wake.Load() != 0 && (answered || e.idle.Load() && s.wanted.Load() != 0) {
+		s.wake.Store(0)
+		s.waits = false
+		e.idle.Store(false)
+		var list gList
+		list.push(e.encoder)
+		injectglist(&list)
+	}
+	unlock(&e.lock)
+}
+
+// stemmaIDsAsk makes the thread do something, and waits for it. It returns the number of an error. The thread may be
+// about to wake the encoder to end a segment, although that has seen it already.
+func stemmaIDsAsk(what uint32) (errno uintptr) {
+	s, e := &stemmaIDs, &stemma.encode
+	lock(&e.lock)
+	s.waits = true
+	s.ask.Store(what)
+	notewakeup(&s.note)
+	goparkunlock(&e.lock, waitReasonForceGCIdle, traceBlockSystemGoroutine, 1)
+	s.rested = nanotime()
+	return s.errno
+}
+
+// stemmaIDsWanted reports whether a segment is to end, and remembers it. It runs on the thread.
 //
 //go:nowritebarrierrec
 func stemmaIDsWanted(now int64) bool {
-	const every, least = 10e6, 1e9 // nanoseconds
+	const least = 1e9 // nanoseconds
 	s := &stemmaIDs
-	switch {
-	case !s.on || s.state.Load() != stemmaIDsNone || stemmaForked():
-		return false
-	case s.wanted.Load() != 0:
-		return true
-	case now < s.looked+every || now < s.again:
+	if s.state.Load() != stemmaIDsNone || s.wanted.Load() != 0 || now < s.again || stemmaForked() {
 		return false
 	}
-	s.looked = now
 	size, counts := stemmaIDsSize()
 	full := stemma.dacce.NearlyFull() || counts > uint64(stemmaEvents.size)/4*3
-	if now >= s.due || s.rotator.Bytes > 0 && size > s.began+s.rotator.Bytes || full && now > s.ended.Now+least {
-		s.wanted.Store(1)
+	if now < s.due && (s.rotator.Bytes == 0 || size <= s.began+s.rotator.Bytes) && (!full || now < s.ended.Now+least) {
+		return false
 	}
-	return s.wanted.Load() != 0
+	s.wanted.Store(1)
+	return true
 }
 
 // stemmaIDsSize returns how many bytes of a segment are in use, but for its log of events, and how many of them are
@@ -181,61 +261,51 @@ func stemmaIDsSize() (size, most uint64) {
 // stemmaRotateIDs ends a segment. It runs on the encoder.
 func stemmaRotateIDs() {
 	s := &stemmaIDs
-	var errno uintptr
-	stemmaWithoutP(func() { errno = s.files.prepare() })
+	errno := stemmaIDsAsk(stemmaIDsPrepare)
 	if errno == 0 {
 		errno = stemmaIDsBegin()
 	}
 	if errno == 0 {
 		stemmaMoveEarly()
-		stemmaWithoutP(func() { errno = s.files.rename() })
+		errno = stemmaIDsAsk(stemmaIDsFill)
 	}
 	if errno == 0 {
 		errno = stemmaIDsSwitch()
 	}
 	now := nanotime()
 	s.due = now + s.rotator.Every
-	if errno != 0 {
-		s.again = now + 1e9
-		stemmaWithoutP(func() { s.files.leave() })
-		s.next.End(stemmaPlanRest)
-	} else {
+	if errno == 0 {
 		stemmaMoveLate()
-		s.next.End(stemmaPlanRest)
-		stemmaWithoutP(func() { s.files.finish() })
-	}
-	if errno != segment.Left {
-		stemmaWithoutP(func() { s.rotator.Next(&s.files, &s.ended, errno) })
-		if errno != 0 && !stemmaRotate.said {
-			stemmaRotate.said = true
-			stemmaSegmentFailed(errno, "; it goes on, and it is tried again to end it")
+		s.next.End(stemmaIDsRest)
+		stemmaIDsAsk(stemmaIDsFinish)
+	} else {
+		const wait = 1e9 // nanoseconds
+		s.again = now + wait
+		stemmaIDsAsk(stemmaIDsLeave)
+		s.next.End(stemmaIDsRest)
+		if errno != segment.Left {
+			s.head.Failed++
+			if !stemmaRotate.said {
+				stemmaRotate.said = true
+				stemmaSegmentFailed(errno, "; it goes on, and it is tried again to end it")
+			}
 		}
 	}
-	s.wanted.Store(0)
 	s.state.Store(stemmaIDsNone)
+	s.wanted.Store(0)
 }
 
-// stemmaWithoutP calls do on the system stack, and gives the P away meanwhile.
-func stemmaWithoutP(do func()) {
+// stemmaIDsRest makes way for all others, after 100 µs of work or if that is wanted.
+func stemmaIDsRest() {
+	const work = 100e3 // nanoseconds
 	s := &stemmaIDs
-	s.withoutP.Store(1)
-	entersyscallblock()
-	systemstack(func() {
-		do()
-		s.withoutP.Store(0)
-	})
-	exitsyscall()
-}
-
-// stemmaPlanRest makes way for whoever wants to stop the world, or to run.
-func stemmaPlanRest() {
-	if getg().preempt {
+	if getg().preempt || nanotime()-s.rested > work {
 		Gosched()
+		s.rested = nanotime()
 	}
 }
 
-// stemmaIDsBegin makes the records of the next segment say what is known of functions and of the encoding. It returns
-// the number of an error.
+// stemmaIDsBegin makes ready what the thread fills: it changes pointers. It returns the number of an error.
 func stemmaIDsBegin() (errno uintptr) {
 	s := &stemmaIDs
 	lo, size := &s.lo[1-s.now], &s.size[1-s.now]
@@ -244,21 +314,16 @@ func stemmaIDsBegin() (errno uintptr) {
 	}
 	s.run = stemmaNewRun()
 	s.funcs, s.copied = span(stemmaIDsFuncs), 0
-	head := unsafe.Add(unsafe.Pointer(nil), lo[stemmaIDsMain])
-	nodes, epochs := span(stemmaIDsNodes), span(stemmaIDsEpochs)
-	ok := false
 	systemstack(func() {
 		lock(&stemma.lock)
-		ok = s.next.Begin(head, nodes, epochs, s.run)
+		s.next.Count()
 		unlock(&stemma.lock)
 	})
-	if ok && s.next.WriteEpoch(stemmaWall()) {
-		if s.copied, ok = stemma.record.CopyFuncs(&s.funcs, 0); ok {
-			s.next.Ready()
-			return 0
-		}
+	if !s.next.Begin(unsafe.Add(unsafe.Pointer(nil), lo[stemmaIDsMain]), span(stemmaIDsNodes), span(stemmaIDsEpochs),
+		s.run) {
+		return linuxENOSPC
 	}
-	return linuxENOSPC
+	return 0
 }
 
 // stemmaEachStart calls visit for each goroutine that began at a go statement, until that returns false. Goroutines may
@@ -270,7 +335,7 @@ func stemmaEachStart(visit func(gp *g, epoch uint32) bool) {
 		if from := atomic.Loaduintptr(&gp.stemma.From); from != 0 && !visit(gp, uint32(uint64(from)>>layout.IDEpoch)) {
 			return
 		}
-		stemmaPlanRest()
+		stemmaIDsRest()
 	}
 }
 
@@ -280,7 +345,7 @@ func stemmaMoveEarly() {
 	s := &stemmaIDs
 	const none, some = ^uint32(0), 1000
 	for epoch, more := uint32(0), true; more && !stemmaRotate.hurry.Load(); {
-		for loaded := false; !loaded; stemmaPlanRest() {
+		for loaded := false; !loaded; stemmaIDsRest() {
 			systemstack(func() {
 				lock(&stemma.lock)
 				loaded = s.next.Load(epoch, some)
@@ -322,7 +387,7 @@ func stemmaIDsSwitch() (errno uintptr) {
 		systemstack(func() {
 			lock(&stemma.lock)
 			ok := false
-			if s.copied, ok = stemma.record.CopyFuncs(&s.funcs, s.copied); ok {
+			if s.copied, ok = stemma.record.CopyFuncs(&s.funcs, s.copied, 1<<32); ok {
 				stemmaIDsNext()
 				c := stemma.dacce.Stats()
 				c.MaxPause = max(c.MaxPause, uint64(nanotime()-stopped))
@@ -410,15 +475,20 @@ func stemmaWaitMove() {
 	}
 }
 
-// stemmaIDsLast leaves a segment that is about to begin, since the program ends. It runs on the system stack.
+// stemmaIDsLast leaves a segment that is about to begin, since the program ends, and completes one that has ended. It
+// runs on the system stack. The thread leaves what it does when it gets a CPU. The encoder may not get one, nor stop the
+// world, as long as this one has a P.
 func stemmaIDsLast() {
 	const most, sleep = 1e9, 100 // nanoseconds, microseconds
 	s := &stemmaIDs
 	stemmaRotate.hurry.Store(true)
-	for begin := nanotime(); s.withoutP.Load() != 0 && nanotime()-begin < most; {
+	for begin := nanotime(); s.ask.Load() != stemmaIDsNothing && nanotime()-begin < most; {
 		usleep(sleep)
 	}
-	if state := s.state.Load(); state == stemmaIDsMade || state == stemmaIDsRenamed {
-		s.files.leave()
+	s.files.leave()
+	if s.state.CompareAndSwap(stemmaIDsSwitched, stemmaIDsFinished) {
+		stemmaRotate.ending = true
+		s.files.complete()
+		stemmaRotate.ending = false
 	}
 }

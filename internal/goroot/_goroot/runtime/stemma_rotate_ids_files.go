@@ -64,26 +64,34 @@ func (m *stemmaEventMemory) turn() {
 	}
 }
 
-// drop gives back what is not of the current segment. If it has ended, its files are cut to what is in them.
+// cut cuts the files of the segment that has ended to what is in them.
 //
 //go:nowritebarrierrec
-func (m *stemmaEventMemory) drop(ended bool) {
+func (m *stemmaEventMemory) cut() {
+	of := 1 - m.side
+	if at := m.countsAt[of]; at != 0 && stemmaFileAt(at).have.Load() > 0 {
+		stemmaFileAt(at).cut(uintptr(events.CountsBytes(unsafe.Pointer(at))))
+	}
+	if at := m.logAt[of]; at != 0 && stemmaFileAt(at).have.Load() > 0 {
+		stemmaFileAt(at).cut(uintptr(events.EventsBytes(unsafe.Pointer(at))))
+	}
+}
+
+// drop gives back what is not of the current segment.
+//
+//go:nowritebarrierrec
+func (m *stemmaEventMemory) drop() {
 	of := 1 - m.side
 	m.ready = false
-	for i, at := range [...]uintptr{m.countsAt[of], m.logAt[of]} {
-		f := stemmaFileAt(at)
-		if at == 0 || f.have.Load() == 0 {
-			continue
+	for _, at := range [...]uintptr{m.countsAt[of], m.logAt[of]} {
+		if at != 0 {
+			stemmaFileAt(at).drop()
 		}
-		if ended && i == 0 {
-			f.cut(uintptr(events.CountsBytes(unsafe.Pointer(at))))
-		} else if ended {
-			f.cut(uintptr(events.EventsBytes(unsafe.Pointer(at))))
-		}
-		f.drop()
 	}
-	stemmaMapOver(unsafe.Pointer(m.index[of]), events.CountsArena(stemmaEvents.size), _PROT_NONE,
-		_MAP_ANON|_MAP_PRIVATE|mapNoReserve, -1)
+	if at := m.index[of]; at != 0 {
+		stemmaMapOver(unsafe.Pointer(at), events.CountsArena(stemmaEvents.size), _PROT_NONE,
+			_MAP_ANON|_MAP_PRIVATE|mapNoReserve, -1)
+	}
 }
 
 // stemmaFilePlaceOfP is stemmaFilePlace for a file of events.
@@ -167,13 +175,60 @@ func stemmaRemoveIDs(path uintptr) (was bool, errno uintptr) {
 	return was, uintptr(-stemmaCall(sysUnlinkat, atFDCWD, path, atRemoveDir))
 }
 
+// do does what the encoder asks for, and returns the number of an error.
+//
+//go:nowritebarrierrec
+func (f *stemmaIDsRemover) do(what uint32) (errno uintptr) {
+	s := &stemmaIDs
+	stemmaRotate.rested = nanotime()
+	switch what {
+	case stemmaIDsPrepare:
+		return f.prepare()
+	case stemmaIDsFill:
+		return f.fill()
+	case stemmaIDsLeave:
+		f.leave()
+	case stemmaIDsFinish:
+		if s.state.CompareAndSwap(stemmaIDsSwitched, stemmaIDsFinished) {
+			f.complete()
+			f.forget()
+		}
+	}
+	return 0
+}
+
+// fill writes what is known of functions, and of the encoding, to the records of the next segment. Then it gives that
+// the name of the live directory, and that the name of a segment. It returns the number of an error.
+//
+//go:nowritebarrierrec
+func (f *stemmaIDsRemover) fill() (errno uintptr) {
+	s := &stemmaIDs
+	if !s.next.WriteEpoch(stemmaWall(), stemmaIDsRestThread) {
+		return linuxENOSPC
+	}
+	for ok := true; s.copied < stemma.record.UsedFuncs(); {
+		if s.copied, ok = stemma.record.CopyFuncs(&s.funcs, s.copied, segment.Part); !ok {
+			return linuxENOSPC
+		}
+		if !f.Rest() {
+			return segment.Left
+		}
+	}
+	s.next.Ready()
+	return f.rename()
+}
+
+// stemmaIDsRestThread is Rest.
+//
+//go:nowritebarrierrec
+func stemmaIDsRestThread() { stemmaRotate.files.Rest() }
+
 // prepare makes the directory of the next segment, and its files. It returns the number of an error.
 //
 //go:nowritebarrierrec
 func (f *stemmaIDsRemover) prepare() (errno uintptr) {
 	s := &stemmaIDs
 	stemmaRotate.files = stemmaSegmentFiles{dir: -1, fd: -1}
-	stemmaRotate.rested = nanotime()
 	path := stemmaSegmentPath(&s.aside, s.rotator.Number)
 	live, errno := stemmaOpenDir()
 	if errno != 0 {
@@ -259,30 +314,39 @@ func (f *stemmaIDsRemover) leave() {
 	if stemmaRotate.hurry.Load() {
 		return // the process ends, and gives back all
 	}
-	for _, lo := range s.lo[1-s.now] {
-		stemmaFileAt(lo).drop()
-	}
-	for i := range s.numPs.Load() {
-		stemmaEventsOf(i).drop(false)
-	}
+	f.forget()
 }
 
-// finish cuts the files of the segment that has ended to what is in them, and gives back their memory. With the mapping
-// of the main file goes its lock: readers see that it does not grow any more.
+// complete cuts the files of the segment that has ended to what is in them, and removes segments that are not kept.
 //
 //go:nowritebarrierrec
-func (f *stemmaIDsRemover) finish() {
+func (f *stemmaIDsRemover) complete() {
 	s := &stemmaIDs
 	nodes, epochs := s.next.Former()
 	used := [stemmaIDsFiles]uintptr{stemmaIDsFuncs: uintptr(s.copied), stemmaIDsNodes: uintptr(nodes),
 		stemmaIDsEpochs: uintptr(epochs), stemmaIDsMain: layout.ContextsSize}
 	for i := range s.numPs.Load() {
-		stemmaEventsOf(i).drop(true)
+		stemmaEventsOf(i).cut()
 	}
 	for i, lo := range s.lo[1-s.now] {
-		file := stemmaFileAt(lo)
-		file.cut(used[i])
-		file.drop()
+		stemmaFileAt(lo).cut(used[i])
+		f.Rest()
+	}
+	s.rotator.Next(f, &s.ended, 0)
+}
+
+// forget gives back the memory of the segment that has ended, or will not begin. With the mapping of the main file goes
+// its lock: readers see that it does not grow any more.
+//
+//go:nowritebarrierrec
+func (f *stemmaIDsRemover) forget() {
+	s := &stemmaIDs
+	for i := range s.numPs.Load() {
+		stemmaEventsOf(i).drop()
+		f.Rest()
+	}
+	for _, lo := range s.lo[1-s.now] {
+		stemmaFileAt(lo).drop()
 		f.Rest()
 	}
 }

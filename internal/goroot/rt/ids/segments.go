@@ -19,7 +19,8 @@ import (
 // A Next is the segment that comes next, and later the one that has begun last. It knows what contexts of the one
 // before are in it.
 //
-// Load and Start need the lock of the Contexts. Begin and WriteEpoch are called while nobody re-encodes.
+// Count, Load, Start and Lost need the lock of the Contexts. The rest does not: Begin, WriteEpoch and End are called
+// while nobody re-encodes, Switch while the world is stopped.
 type Next struct {
 	// EntryAt returns where the function begins that has an instruction at pc, 0 if none does.
 	EntryAt func(pc uint64) uint64
@@ -95,6 +96,9 @@ func (d *Dacce) InitNext(n *Next, shift uint) {
 	}
 }
 
+// Count notes what is known of functions, for Begin and WriteEpoch.
+func (n *Next) Count() { n.numFuncs, n.numSites = n.d.numFuncs, n.d.numSites }
+
 // Begin makes n the segment that comes next, with the run number run, in head and in the files nodes and epochs, whose
 // memory is zero. It reports whether there is memory.
 func (n *Next) Begin(head unsafe.Pointer, nodes, epochs memory.Span, run uint64) bool {
@@ -110,7 +114,6 @@ func (n *Next) Begin(head unsafe.Pointer, nodes, epochs memory.Span, run uint64)
 	of := &c.Dacce
 	of.EpochsUsed, of.Epoch, of.Encodes, of.EncodeTime, of.MaxPause, of.Rewrites = 0, 0, 0, 0, 0, 0
 	of.Pushes, of.Depths, of.MaxDepth = 0, 0, 0
-	n.numFuncs, n.numSites = d.numFuncs, d.numSites
 	if !needs(&n.codeMem, n.codes, n.numFuncs) || !needs(&n.addMem, n.adds, n.numSites) ||
 		!needs(&n.targetMem, n.targets, n.numSites) || !needs(&n.followingMem, n.following, n.numSites) ||
 		!needs(&n.callerMem, n.callers, d.max.funcs+layout.NumKeys) || n.starts == nil {
@@ -136,9 +139,10 @@ func (n *Next) Ready() {
 // Former returns how many bytes of interned entries and of dictionaries the segment before has.
 func (n *Next) Former() (nodes, epochs uint64) { return n.other.UsedInterned(), n.used }
 
-// WriteEpoch writes the first dictionary of the next segment, which has all of the current epoch. It needs no lock. It
-// reports false if there is no room for it.
-func (n *Next) WriteEpoch(now uint64) bool {
+// WriteEpoch writes the first dictionary of the next segment, which has all of the current epoch. It reports false if
+// there is no room for it. It calls rest now and then.
+func (n *Next) WriteEpoch(now uint64, rest func()) bool {
+	const piece = 1 << 12
 	d := n.d
 	w := epochWriter{mem: &n.epochs}
 	if rec := w.at(layout.EpochSize); rec != nil {
@@ -150,8 +154,14 @@ func (n *Next) WriteEpoch(now uint64) bool {
 			w.function(d, f, d.codes[f])
 			funcs++
 		}
+		if f%piece == 0 {
+			rest()
+		}
 	}
 	for s := range n.numSites {
+		if s%piece == 0 {
+			rest()
+		}
 		c := &d.calls[s]
 		if c.add == layout.NoAddition {
 			continue

@@ -50,13 +50,14 @@ func (f former) span(name string) memory.Span {
 // rotate ends a segment, as stemmaRotateIDs does.
 func (m *computer) rotate() {
 	m.forget()
+	m.next.Count()
 	mem, run := m.fresh(), m.r.Uint64()|1
 	if !m.next.Begin(unsafe.Pointer(&mem["cce"][0]), mem.span("nodes"), mem.span("epochs"), run) {
 		m.t.Fatal("no memory for a segment")
 	}
 	funcs := mem.span("funcs")
-	copied, ok := m.rec.CopyFuncs(&funcs, 0)
-	if ok = ok && m.next.WriteEpoch(m.clock); !ok {
+	copied, ok := m.rec.CopyFuncs(&funcs, 0, m.r.Uint64N(1<<16))
+	if ok = ok && m.next.WriteEpoch(m.clock, func() {}); !ok {
 		m.t.Fatal("no room for what the next segment begins with")
 	}
 	m.next.Ready()
@@ -80,7 +81,7 @@ func (m *computer) rotate() {
 		return
 	}
 	// The world is stopped.
-	if _, ok = m.rec.CopyFuncs(&funcs, copied); !ok {
+	if _, ok = m.rec.CopyFuncs(&funcs, copied, 1<<32); !ok {
 		m.t.Fatal("no room for functions")
 	}
 	m.decode(m.done)

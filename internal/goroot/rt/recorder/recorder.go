@@ -51,10 +51,11 @@ func (r *Recorder) UsedFuncs() uint64 { return memory.Load64(&r.funcsUsed) }
 // Funcs returns the function records.
 func (r *Recorder) Funcs() unsafe.Pointer { return r.funcs.At(0) }
 
-// CopyFuncs copies the function records, from an offset on, to the span of another file. It returns how many bytes that
-// has then, and reports whether there was room for them. It may be called without the lock.
-func (r *Recorder) CopyFuncs(to *memory.Span, from uint64) (end uint64, ok bool) {
-	end = r.UsedFuncs()
+// CopyFuncs copies function records, from an offset on and at most so many bytes, to the span of another file. It
+// returns how many bytes that has in all, and reports whether there was room for them. It may be called without the
+// lock.
+func (r *Recorder) CopyFuncs(to *memory.Span, from, most uint64) (end uint64, ok bool) {
+	end = min(r.UsedFuncs(), from+most)
 	if !to.Need(end) {
 		return from, false
 	}
