@@ -446,7 +446,7 @@ func cutReason(n ids.Interned) string {
 	case layout.CutLog:
 		return "the log was full"
 	case layout.CutSegment:
-		return "it began in an earlier segment, whose record was damaged"
+		return "it began in an earlier segment, which does not show all of it"
 	}
 	return fmt.Sprintf("reason %d", n.Place)
 }

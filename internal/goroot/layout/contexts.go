@@ -131,7 +131,7 @@ const (
 	CutDepth    = 1 // the ccStack was full
 	CutInterned = 2 // the file nodes was full
 	CutLog      = 3 // the log, or a table, was full (engine lucce)
-	CutSegment  = 4 // it is of an earlier segment, and could not be decoded there
+	CutSegment  = 4 // it is of an earlier segment, in which not all of it could be found
 )
 
 // InternedBytes is how many bytes the file nodes may have.

@@ -36,6 +36,13 @@ func (c *Dacce) Limit(ids, soft uint64, keys uint32) {
 func (c *Dacce) LimitFuncs(n uint32) { c.max.funcs = n + 1 }
 func (c *Dacce) LimitSites(n uint32) { c.max.sites = n }
 
+// LimitSteps leaves room for so many steps of a walk.
+func (n *Next) LimitSteps(steps int) {
+	for i := range n.walks {
+		n.walks[i].steps = n.walks[i].steps[:steps]
+	}
+}
+
 // Exhaust leaves n bytes of the encoder's memory.
 func (c *Dacce) Exhaust(n uintptr) {
 	c.mem.Limit(uint64(n))

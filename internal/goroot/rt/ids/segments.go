@@ -51,11 +51,14 @@ type Next struct {
 	callers, following []uint32 // by function or key: the first site that calls it, + 1; by site: the next one
 	linked             bool     // they are of this epoch
 
-	moved  []uint32 // by entry of the segment before: its number in the next one, 0 if it is not there yet
-	steps  []step
-	starts []start // contexts of go statements that were asked for last
+	returns []uint32 // by site: how far behind the entry an address is that its call returns to, 0 if that is not known
+	moved   []uint32 // by entry of the segment before: its number in the next one, 0 if it is not there yet
+	starts  []start  // contexts of go statements that were asked for last
+	walks   [2]walk  // of StartPart, and of Start
+	failed  bool     // an entry had no room
+	head    []byte   // a copy of both pages of cce
 
-	codeMem, addMem, targetMem, callerMem, followingMem, movedMem, stepMem memory.Span
+	codeMem, addMem, targetMem, callerMem, followingMem, returnMem, movedMem memory.Span
 }
 
 // targetKey marks a target that is a key.
@@ -74,8 +77,21 @@ type start struct {
 	node   uint32
 }
 
+// A walk is on its way from a context of the segment before to what is known of it in the next one, or back.
+type walk struct {
+	hi, lo  uint64  // the ID that was asked for; lo is 0 if the walk has ended
+	first   context // of it
+	c       context // how far it has come
+	steps   []step  // from the innermost
+	num     int     // of them
+	to      uint32  // on the way back: the entry of the next segment for all that is further out; else 0
+	lost    bool    // there was no room for the innermost steps: it must be walked once more
+	learned int     // entries that are known by now
+	stepMem memory.Span
+}
+
 const (
-	mostSteps = 1 << 20
+	mostSteps = 1 << 18
 	numStarts = 1 << 12
 )
 
@@ -90,9 +106,14 @@ func (d *Dacce) InitNext(n *Next, shift uint) {
 	n.callers = tableOf[uint32](&d.mem, &n.callerMem, d.max.funcs+layout.NumKeys)
 	n.following = tableOf[uint32](&d.mem, &n.followingMem, d.max.sites)
 	n.moved = tableOf[uint32](&d.mem, &n.movedMem, uint32(layout.InternedBytes/layout.InternedSize>>shift))
-	n.steps = tableOf[step](&d.mem, &n.stepMem, scaled(mostSteps, shift))
-	if p := d.mem.Alloc(numStarts * unsafe.Sizeof(start{})); p != nil {
+	n.returns = tableOf[uint32](&d.mem, &n.returnMem, d.max.sites)
+	for i := range n.walks {
+		n.walks[i].steps = tableOf[step](&d.mem, &n.walks[i].stepMem, scaled(mostSteps, shift))
+	}
+	if p, head := d.mem.Alloc(numStarts*unsafe.Sizeof(start{})), d.mem.Alloc(layout.ContextsSize); head != nil {
 		n.starts = unsafe.Slice((*start)(p), numStarts)
+		n.head = unsafe.Slice((*byte)(head), layout.ContextsSize)
+		n.keepHead()
 	}
 }
 
@@ -105,10 +126,11 @@ func (n *Next) Begin(head unsafe.Pointer, nodes, epochs memory.Span, run uint64)
 	d := n.d
 	n.other.head, n.other.internedMem, n.other.internedUsed = head, nodes, 1
 	n.epochs, n.used, n.begun = epochs, 0, false
+	n.keepHead()
 	h := (*layout.Header)(head)
-	pages := func(p unsafe.Pointer) []byte { return unsafe.Slice((*byte)(p), layout.ContextsSize)[len(h.Magic):] }
-	copy(pages(head), pages(d.head))
-	h.Run, h.Lost = run, [len(h.Lost)]uint64{}
+	copy(unsafe.Slice((*byte)(head), layout.ContextsSize)[len(h.Magic):], n.head[len(h.Magic):])
+	pages := h.Lost[layout.LostPages] // of function records, which are copied as they are
+	h.Run, h.Lost = run, [len(h.Lost)]uint64{layout.LostPages: pages}
 	c := n.other.Header()
 	c.NodesUsed, c.Slow, c.Truncated = 1, 0, 0
 	of := &c.Dacce
@@ -116,12 +138,24 @@ func (n *Next) Begin(head unsafe.Pointer, nodes, epochs memory.Span, run uint64)
 	of.Pushes, of.Depths, of.MaxDepth = 0, 0, 0
 	if !needs(&n.codeMem, n.codes, n.numFuncs) || !needs(&n.addMem, n.adds, n.numSites) ||
 		!needs(&n.targetMem, n.targets, n.numSites) || !needs(&n.followingMem, n.following, n.numSites) ||
+		!needs(&n.returnMem, n.returns, n.numSites) ||
 		!needs(&n.callerMem, n.callers, d.max.funcs+layout.NumKeys) || n.starts == nil {
 		return false
 	}
+	n.failed, n.walks[0].lo = false, 0
 	n.reset()
 	return n.other.internedRoom(0)
 }
+
+// keepHead keeps a copy of the header, unless it is on a lost page.
+func (n *Next) keepHead() {
+	if is := (*layout.Header)(n.d.head); string(is.Magic[:]) == layout.Magic && n.d.Header().Text != 0 {
+		copy(n.head, unsafe.Slice((*byte)(n.d.head), layout.ContextsSize))
+	}
+}
+
+// Failed reports whether there was no room for an entry of the next segment, which has not begun. It needs the lock.
+func (n *Next) Failed() bool { return n.failed }
 
 // reset loads epoch 0.
 func (n *Next) reset() {
@@ -269,12 +303,14 @@ func (n *Next) loadHead(epochs *memory.Span, used uint64) {
 }
 
 func (n *Next) loadFunc(e *layout.EpochFunc) {
+	n.damaged = n.damaged || e.NumCC == 0
 	if f, ok := n.function(e.Func); ok {
 		n.codes[f] = code{e.Key, e.NumCC}
 	}
 }
 
 func (n *Next) loadSite(e *layout.EpochSite) {
+	n.damaged = n.damaged || e.Target == 0 && e.Addition != layout.NoAddition
 	f, ok := n.function(e.Func)
 	if !ok || e.Cell >= n.d.funcs[f].cells {
 		return
@@ -346,13 +382,31 @@ func (n *Next) caller(f, id uint32) (s, callers uint32, ok bool) {
 }
 
 // Start returns the ID that the context of a go statement, which the segment before knows by hi and lo, has in the next
-// one.
+// one. It takes as long as it takes: mostly StartPart has been there before, or a start with the same context.
 func (n *Next) Start(hi, lo uint64) (newHi, newLo uint64) {
 	known := &n.starts[mix(hi, lo)%numStarts]
 	if known.hi != hi || known.lo != lo {
-		*known = start{hi, lo, n.startAt(hi, lo)}
+		w := &n.walks[1]
+		for n.begin(w, hi, lo); !n.walk(w, 1<<30); {
+		}
 	}
-	return uint64(known.node) << 32, 1<<layout.IDEpoch | lo&(1<<layout.IDEpoch-1)
+	node := known.node
+	if known.hi != hi || known.lo != lo { // it had no room
+		node = n.d.maxNum - 1
+	}
+	return uint64(node) << 32, 1<<layout.IDEpoch | lo&(1<<layout.IDEpoch-1)
+}
+
+// StartPart makes Start find the context at once, or does some of the work for that, and reports whether it has done.
+func (n *Next) StartPart(hi, lo uint64, some int) bool {
+	if known := &n.starts[mix(hi, lo)%numStarts]; known.hi == hi && known.lo == lo {
+		return true
+	}
+	w := &n.walks[0]
+	if w.hi != hi || w.lo != lo {
+		n.begin(w, hi, lo)
+	}
+	return n.walk(w, some)
 }
 
 // Lost is Start where the segment before that of the go statement is forgotten: what is further out is cut.
@@ -360,23 +414,55 @@ func (n *Next) Lost(lo uint64) (newHi, newLo uint64) {
 	return uint64(n.cut()) << 32, 1<<layout.IDEpoch | lo&(1<<layout.IDEpoch-1)
 }
 
-// startAt returns the entry that a context of the segment before is on top of in the next one.
-func (n *Next) startAt(hi, lo uint64) uint32 {
+// begin begins a walk from a context of the segment before.
+func (n *Next) begin(w *walk, hi, lo uint64) {
+	w.hi, w.lo, w.num, w.to, w.lost, w.learned = hi, lo, 0, 0, false, 0
 	c := context{epoch: uint32(lo >> layout.IDEpoch), id: uint32(hi), node: uint32(hi >> 32)}
-	rel := lo & (1<<layout.IDPCBits - 1)
-	if rel != 0 {
-		return n.entry(n.at(c, n.d.text+rel, layout.InternGo))
+	if rel := lo & (1<<layout.IDPCBits - 1); rel != 0 {
+		w.first = n.at(c, n.d.text+rel, layout.InternGo)
+	} else if f, _, _ := n.before(); uint64(c.node) < f.internedUsed && f.interned(c.node).Kind == layout.InternAt {
+		e := f.interned(c.node)
+		w.first = n.at(context{epoch: e.Epoch, id: e.ID, node: e.Parent}, e.Place, layout.InternGo)
+	} else {
+		w.to = n.cut() // it is cut there
 	}
-	f, _, _ := n.before()
-	if uint64(c.node) >= f.internedUsed {
-		return n.cut()
+	w.c = w.first
+}
+
+// walk takes some steps of a walk, and reports whether it has ended. Then Start knows what it has found.
+func (n *Next) walk(w *walk, some int) bool {
+	for ; some > 0; some-- {
+		switch {
+		case w.to == 0:
+			n.out(w, &some)
+		case w.num > 0:
+			w.num--
+			n.back(w)
+		case w.lost && w.learned > 0:
+			w.c, w.to, w.lost, w.learned = w.first, 0, false, 0
+		default:
+			n.end(w)
+			return true
+		}
 	}
-	e := f.interned(c.node)
-	if e.Kind != layout.InternAt { // it is cut
-		return n.cut()
+	return false
+}
+
+// end ends a walk.
+func (n *Next) end(w *walk) {
+	if w.lost { // the innermost steps, in which no entry is met
+		w.to = n.cut()
 	}
-	to := n.entry(n.at(context{epoch: e.Epoch, id: e.ID, node: e.Parent}, e.Place, layout.InternGo))
-	return n.intern(layout.Interned{Parent: to, Kind: layout.InternAt, Place: e.Place})
+	old, _, _ := n.before()
+	if node := w.hi >> 32; w.lo&(1<<layout.IDPCBits-1) == 0 && node < old.internedUsed && w.to < n.d.maxNum-1 {
+		if e := old.interned(uint32(node)); e.Kind == layout.InternAt {
+			w.to = n.intern(layout.Interned{Parent: w.to, Kind: layout.InternAt, Place: e.Place})
+		}
+	}
+	if w.to < n.d.maxNum-1 {
+		n.starts[mix(w.hi, w.lo)%numStarts] = start{w.hi, w.lo, w.to}
+	}
+	w.lo = 0
 }
 
 // A context is that of a function in the segment before.
@@ -399,77 +485,115 @@ func (n *Next) at(c context, place uint64, kind uint32) context {
 	return c
 }
 
-// entry returns the entry of the next segment that the context is on top of, with the id 0. It makes those that are not
-// there yet. Where a context cannot be decoded, or is too long, the outer part is cut.
-func (n *Next) entry(c context) uint32 {
+// out takes a step outwards, unless it has to load an epoch first and that takes more steps than some.
+//
+// The way ends at an entry that is known in the next segment, at a root, or where a context cannot be decoded: there the
+// outer part is cut.
+func (n *Next) out(w *walk, some *int) {
+	c := &w.c
 	old, _, _ := n.before()
-	num := 0
-	to := uint32(0)
-	for to == 0 {
-		if !needs(&n.stepMem, n.steps, uint32(min(num+1, len(n.steps)))) || num == len(n.steps) {
-			to = n.cut()
-			break
-		}
-		at := &n.steps[num]
-		if c.node != 0 && uint64(c.node) >= old.internedUsed {
-			to = n.cut()
-			break
-		}
-		e := old.interned(c.node)
-		if c.id != 0 || c.node == 0 || e.Kind == layout.InternAt || e.Kind != layout.InternCut && e.Target != c.target {
-			if to = n.throughEdge(&c, at); to == 0 {
-				num++
-			}
-			continue
-		}
-		if to = n.movedTo(c.node); to != 0 {
-			break
-		}
-		if e.Kind == layout.InternCut {
-			to = n.intern(layout.Interned{Kind: layout.InternCut, Place: e.Place})
-			break
-		}
-		*at = step{place: e.Place, target: e.Target, node: c.node, kind: e.Kind}
-		num++
-		if e.Kind == layout.InternRoot {
-			break
-		}
-		from := e
-		if e.Kind == layout.InternGo && uint64(e.Parent) < old.internedUsed && e.Parent != 0 {
-			if p := old.interned(e.Parent); p.Kind == layout.InternAt { // it has the address of the go statement
-				at.place, from = p.Place, p
-			}
-		}
-		c = n.at(context{epoch: from.Epoch, id: from.ID, node: from.Parent}, at.place, e.Kind)
-	}
-	for num--; num >= 0; num-- {
-		s := &n.steps[num]
-		to = n.intern(layout.Interned{Parent: to, Kind: s.kind, Place: s.place, Target: s.target})
-		if s.node != 0 && to < n.d.maxNum-1 && needs(&n.movedMem, n.moved, s.node+1) {
-			n.moved[s.node] = to
+	if w.num == len(w.steps) || !needs(&w.stepMem, w.steps, uint32(w.num+1)) {
+		w.num, w.lost = 0, true
+		if !needs(&w.stepMem, w.steps, 1) {
+			w.to = n.cut()
+			return
 		}
 	}
-	return to
+	if uint64(c.node) >= old.internedUsed {
+		w.to = n.cut()
+		return
+	}
+	at, e := &w.steps[w.num], old.interned(c.node)
+	if c.id != 0 || c.node == 0 || e.Kind == layout.InternAt || e.Kind != layout.InternCut && e.Target != c.target {
+		if c.id == 0 && c.node != 0 && e.Kind == layout.InternCall && e.Place == 0 {
+			w.to = n.cut() // its page was lost
+			return
+		}
+		n.throughEdge(w, at, some)
+		return
+	}
+	if w.to = n.movedTo(c.node); w.to != 0 {
+		return
+	}
+	if e.Kind == layout.InternCut {
+		w.to = n.intern(layout.Interned{Kind: layout.InternCut, Place: e.Place})
+		return
+	}
+	*at = step{place: e.Place, target: e.Target, node: c.node, kind: e.Kind}
+	if e.Kind == layout.InternRoot {
+		w.to = n.intern(layout.Interned{Kind: e.Kind, Place: e.Place, Target: e.Target})
+		n.learn(w, c.node)
+		return
+	}
+	w.num++
+	from := e
+	if e.Kind == layout.InternGo && uint64(e.Parent) < old.internedUsed && e.Parent != 0 {
+		if p := old.interned(e.Parent); p.Kind == layout.InternAt { // it has the address of the go statement
+			at.place, from = p.Place, p
+		}
+	}
+	*c = n.at(context{epoch: from.Epoch, id: from.ID, node: from.Parent}, at.place, e.Kind)
 }
 
-// throughEdge makes c its caller's context, and notes the call, if an edge leads to it that was encoded. Else it
-// returns the entry of a context that is cut.
-func (n *Next) throughEdge(c *context, at *step) (cut uint32) {
-	if c.f == 0 || !n.Load(c.epoch, 1<<30) || n.epoch != c.epoch {
-		return n.cut()
+// back takes a step inwards: the call of step number w.num.
+func (n *Next) back(w *walk) {
+	s := &w.steps[w.num]
+	w.to = n.intern(layout.Interned{Parent: w.to, Kind: s.kind, Place: s.place, Target: s.target})
+	if s.node != 0 {
+		n.learn(w, s.node)
+	}
+}
+
+// learn notes which entry of the next segment an entry of the one before is.
+func (n *Next) learn(w *walk, node uint32) {
+	if w.to < n.d.maxNum-1 && needs(&n.movedMem, n.moved, node+1) {
+		n.moved[node] = w.to
+		w.learned++
+	}
+}
+
+// throughEdge makes the context its caller's, and notes the call, if an edge leads to it that was encoded. Else the
+// outer part is cut. Where it has to load an epoch first, and that takes more steps than some, nothing changes.
+func (n *Next) throughEdge(w *walk, at *step, some *int) {
+	c := &w.c
+	if c.f == 0 {
+		w.to = n.cut()
+		return
+	}
+	if n.epoch != c.epoch || n.loading != 0 {
+		if !n.Load(c.epoch, *some) {
+			*some = 0
+			return
+		}
 	}
 	s, id, ok := n.caller(c.f, c.id)
-	if !ok {
-		return n.cut()
+	place := uint64(0)
+	if ok && n.epoch == c.epoch {
+		place = n.returnOf(s)
 	}
+	if place == 0 {
+		w.to = n.cut()
+		return
+	}
+	*at = step{place: place, target: c.target, kind: layout.InternCall}
+	w.num++
+	from := n.d.sites[s].caller
+	c.id, c.f, c.target = id, from, n.d.ID(from)
+}
+
+// returnOf returns an address that the call at a site returns to, 0 if there is none.
+func (n *Next) returnOf(s uint32) uint64 {
 	from := n.d.sites[s]
-	*at = step{place: n.ReturnOf(uint64(n.d.funcs[from.caller].entry), from.cell), target: c.target,
-		kind: layout.InternCall}
-	if at.place == 0 {
-		return n.cut()
+	entry := uint64(n.d.funcs[from.caller].entry)
+	if n.returns[s] == 0 {
+		if at := n.ReturnOf(entry, from.cell); at > entry {
+			n.returns[s] = uint32(at - entry)
+		}
 	}
-	c.id, c.f, c.target = id, from.caller, n.d.ID(from.caller)
-	return 0
+	if n.returns[s] == 0 {
+		return 0
+	}
+	return entry + uint64(n.returns[s])
 }
 
 func (n *Next) movedTo(node uint32) uint32 {
@@ -487,8 +611,17 @@ func (n *Next) cut() uint32 {
 // intern returns the number of an entry of the next segment, in its first epoch.
 func (n *Next) intern(e layout.Interned) uint32 {
 	e.Epoch = 1
-	if n.begun {
-		return n.d.internIn(&n.d.internedFile, &n.d.internals, &e)
+	f, internals := &n.d.internedFile, &n.d.internals
+	if !n.begun {
+		f, internals = &n.other, &n.internals
 	}
-	return n.d.internIn(&n.other, &n.internals, &e)
+	i, ok := n.d.internIn(f, internals, &e)
+	if ok {
+		return i
+	}
+	n.failed = true
+	if n.begun {
+		return n.d.Cut()
+	}
+	return n.d.maxNum - 1
 }

@@ -66,7 +66,11 @@ func (m *computer) rotate() {
 			if g.from != 0 && m.r.IntN(2) == 0 {
 				for !m.next.Load(uint32(g.from>>layout.IDEpoch), 1+m.r.IntN(5)) {
 				}
-				m.next.Start(g.start, g.from)
+				for m.r.IntN(4) > 0 && !m.next.StartPart(g.start, g.from, 1+m.r.IntN(5)) {
+				}
+				if m.r.IntN(4) == 0 {
+					m.next.Start(g.start, g.from)
+				}
 				m.asked++
 			}
 		}
@@ -76,7 +80,13 @@ func (m *computer) rotate() {
 		m.others()
 		ask()
 	}
-	if m.r.IntN(8) == 0 { // it is left, and tried again
+	if m.next.Failed() && !m.limits {
+		m.t.Fatal("an entry had no room")
+	}
+	if m.r.IntN(8) == 0 || m.next.Failed() { // it is left, and tried again
+		if m.next.Failed() {
+			m.failed++
+		}
 		m.next.End(func() {})
 		return
 	}
@@ -125,6 +135,53 @@ func (m *computer) forget() {
 	m.former = m.former[:0]
 }
 
+// TestSegmentsLimited ends segments of encoders without room for all: contexts are cut with a reason, and never wrong. A
+// segment that has no room for where goroutines began does not begin.
+func TestSegmentsLimited(t *testing.T) {
+	met, failed := 0, 0
+	for _, l := range limited {
+		for seed := range uint64(12) {
+			shown := uint64(0)
+			m := encodeRandom(t, seed, 300, func(m *computer) {
+				m.rotates()
+				l.prepare(m)
+				m.ended = func() { shown = l.shows(m.c.Header()) }
+			})
+			if failed += m.failed; shown != 0 {
+				met++
+			}
+		}
+	}
+	t.Logf("%d programs met a limit, %d segments did not begin", met, failed)
+	if met < 20 || failed < 10 {
+		t.Error("want many")
+	}
+}
+
+// TestSegmentsLost loses pages of interned entries and of dictionaries while segments end: what is decoded by these is
+// cut, and never wrong. Other files are copied as they are.
+func TestSegmentsLost(t *testing.T) {
+	segments, cut := 0, 0
+	for seed := range level.Rounds[uint64](15, 60) {
+		m := newComputer(t, seed)
+		m.program()
+		m.goroutine()
+		m.rotates()
+		m.limits, m.calm = true, 40
+		for range 20 {
+			m.run(20)
+			m.lose("nodes", "epochs")
+		}
+		m.decode(m.done)
+		segments, cut = segments+m.segments, cut+m.cut
+		m.close()
+	}
+	t.Logf("%d segments, %d contexts are cut", segments, cut)
+	if segments < 50 || cut == 0 {
+		t.Error("want many")
+	}
+}
+
 // TestSegments ends segments of random programs at moments at which a re-encoding may be published, and decodes all IDs
 // by the segment that they are of. The memory of a segment is gone when the next one but one begins.
 func TestSegments(t *testing.T) {
@@ -132,7 +189,9 @@ func TestSegments(t *testing.T) {
 	for seed := range level.Rounds[uint64](30, 300) {
 		m := encodeRandom(t, seed, 400, func(m *computer) {
 			m.rotates()
-			m.calm = 60
+			if seed%2 == 0 {
+				m.next.LimitSteps(maxDepth + m.r.IntN(maxDepth))
+			}
 		})
 		segments, asked, moved = segments+m.segments, asked+m.asked, moved+m.moved
 		if m.cut > 0 {

@@ -288,14 +288,19 @@ func (c *Dacce) intern(parent, id, kind uint32, place, target uint64) uint32 {
 
 // internAt returns the number of the interned entry with the given contents.
 func (c *Dacce) internAt(parent, id, epoch, kind uint32, place, target uint64) uint32 {
-	return c.internIn(&c.internedFile, &c.internals,
+	n, ok := c.internIn(&c.internedFile, &c.internals,
 		&layout.Interned{Parent: parent, Epoch: epoch, ID: id, Kind: kind, Place: place, Target: target})
+	if !ok {
+		return c.Cut()
+	}
+	return n
 }
 
-// internIn returns the number that the entry n has in a file of interned entries, which internals finds.
-func (c *Dacce) internIn(f *internedFile, internals *index, n *layout.Interned) uint32 {
+// internIn returns the number that the entry n has in a file of interned entries, which internals finds. ok is false if
+// there is no room for it.
+func (c *Dacce) internIn(f *internedFile, internals *index, n *layout.Interned) (i uint32, ok bool) {
 	if !internals.grow(&c.mem, func(i uint32) uint32 { return hashInterned(f.interned(i)) }) {
-		return c.Cut()
+		return 0, false
 	}
 	h := hashInterned(n)
 	for ; ; h++ {
@@ -304,17 +309,17 @@ func (c *Dacce) internIn(f *internedFile, internals *index, n *layout.Interned) 
 			break
 		}
 		if *f.interned(i) == *n {
-			return i
+			return i, true
 		}
 	}
-	i := uint32(f.internedUsed)
+	i = uint32(f.internedUsed)
 	if i >= c.budget || !f.internedRoom(i) {
-		return c.Cut()
+		return 0, false
 	}
 	f.addInterned(n)
 	*internals.at(h) = i
 	internals.num++
-	return i
+	return i, true
 }
 
 // Capture returns the ID of the context in which the frame with the word w calls

@@ -85,8 +85,8 @@ func TestSegments(t *testing.T) {
 				}
 				segments := store.Segments(r.Dir)
 				if strings.HasSuffix(env, ",3") {
-					if len(segments) != 3 {
-						t.Fatalf("%d segments are kept, want 3", len(segments))
+					if n := len(segments); n != 3 && n != 4 { // the program may end before it has removed one
+						t.Fatalf("%d segments are kept, want 3", n)
 					}
 					return
 				}
