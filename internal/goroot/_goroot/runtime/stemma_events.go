@@ -48,14 +48,15 @@ func stemmaEventsInit() {
 
 // stemmaEventMemory is what a P has for its events, outside the heap.
 type stemmaEventMemory struct {
-	counts events.Counts
-	log    events.EventLog
-	logs   bool
+	counts [2]events.Counts   // of two segments that take turns
+	log    [2]events.EventLog // the same
+	side   int                // which one is the current segment's
+	on     [2]bool            // there is memory, and a file, for the counts
+	logs   [2]bool            // and for the log
 
-	// With segments: where the memory of counts and log is, and the index of counts, of two segments that take turns.
+	// With segments: where the memory of counts and log is, and the index of counts.
 	index, countsAt, logAt [2]uintptr
-	side                   int  // which one is the current segment's
-	ready                  bool // there are files for the next one
+	ready                  bool // all is made for the next segment that can be
 }
 
 // stemmaNewEvents maps the files for the events of a new P. The world is stopped.
@@ -70,13 +71,16 @@ func stemmaNewEvents(pp *p) {
 	if m == nil || index == nil || counts == nil || stemmaFileAt(uintptr(counts)) == nil {
 		return // without memory, or a file, the events of this P are not recorded
 	}
-	m.counts.Init(counts, index, e.size)
+	m.counts[0].Init(counts, index, e.size)
+	if m.on[0] = m.counts[0].Reset(); !m.on[0] {
+		return
+	}
 	logAt := unsafe.Pointer(nil)
 	if e.log {
 		logAt = stemmaMapOfP(layout.FileEvents, pp, 0, e.size, e.size, false)
 		if logAt != nil && stemmaFileAt(uintptr(logAt)) != nil {
-			m.log.Init(logAt, e.size)
-			m.logs = true
+			m.log[0].Init(logAt, e.size)
+			m.logs[0] = m.log[0].Reset()
 		}
 	}
 	pp.stemma.events = uintptr(unsafe.Pointer(m))
@@ -92,16 +96,16 @@ func stemmaWants(kind uint32) bool { return stemmaEvents.kinds>>kind&1 != 0 }
 // to the memory of the P.
 func stemmaWriteEvent(kind uint32, value, hi, lo uint64) {
 	m := (*stemmaEventMemory)(unsafe.Pointer(getg().m.p.ptr().stemma.events))
-	if m == nil {
+	if m == nil || !m.on[m.side&1] {
 		return
 	}
-	if m.logs {
-		m.log.Add(kind, value, uint64(nanotime()-stemmaEvents.start), hi, lo)
+	if m.logs[m.side&1] {
+		m.log[m.side&1].Add(kind, value, uint64(nanotime()-stemmaEvents.start), hi, lo)
 	}
 	if kind == layout.EventGo {
 		value = 0 // the number of a goroutine is nothing to add up
 	}
-	m.counts.Add(kind, value, hi, lo)
+	m.counts[m.side&1].Add(kind, value, hi, lo)
 }
 
 // stemmaNextGoid returns the number that newproc1 gives to its goroutine after stemmaNewG: until then the goroutine has

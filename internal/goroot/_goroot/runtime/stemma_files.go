@@ -86,6 +86,14 @@ func stemmaMapFile(name string, p unsafe.Pointer, size uintptr, sparse bool) uin
 	if int(n) == len(stemmaFiles.list) {
 		return linuxENFILE
 	}
+	if stemmaForkMark == 0 {
+		page := stemmaMemory(physPageSize)
+		if page == nil {
+			return linuxENOMEM
+		}
+		madvise(page, physPageSize, stemmaDontFork)
+		stemmaForkMark = uintptr(page)
+	}
 	f := &stemmaFiles.list[n]
 	f.name, f.sparse, f.aside = [16]byte{}, sparse, false
 	f.lo, f.size = uintptr(p), size
@@ -135,21 +143,18 @@ func (f *stemmaFile) makeIn(dir uint64, hold bool) uintptr {
 			errno = f.resize(fd, stemmaLeastStep)
 		}
 	}
-	p := unsafe.Pointer(f.lo)
 	if errno == 0 {
+		const random = 1
+		p := unsafe.Pointer(f.lo)
 		errno = stemmaMapOver(p, f.size, _PROT_READ|_PROT_WRITE, mapShared|mapNoReserve, fd)
+		madvise(p, f.size, stemmaDontFork)
+		madvise(p, f.size, random) // what is read ahead in a hole is zeroed, on some machines 8 MB at once
 	}
 	if errno == 0 && hold {
 		errno = stemmaHoldFile(fd)
 	}
 	closefd(fd)
-	if errno != 0 {
-		return errno
-	}
-	const random = 1
-	madvise(p, f.size, stemmaDontFork)
-	madvise(p, f.size, random) // what is read ahead in a hole is zeroed, on some machines 8 MB at once
-	return 0
+	return errno
 }
 
 // stemmaDontFork makes a mapping one that children do not have, see stemmaOrphan.
@@ -409,8 +414,12 @@ func stemmaOpenDirOf(ino uint64) (fd int32, errno uintptr) {
 	if ino == 0 {
 		ino = stemma.ino
 	}
-	fd, errno = stemmaOpenDirAt(uintptr(unsafe.Pointer(&stemma.dir[0])), ino)
-	if errno != 0 && stemmaIDs.aside[0] != 0 {
+	const tries = 3 // names may change in between
+	for range tries {
+		fd, errno = stemmaOpenDirAt(uintptr(unsafe.Pointer(&stemma.dir[0])), ino)
+		if errno == 0 || stemmaIDs.aside[0] == 0 {
+			break
+		}
 		if other, err := stemmaOpenDirAt(uintptr(unsafe.Pointer(&stemmaIDs.aside)), ino); err == 0 {
 			return other, 0
 		}

@@ -61,17 +61,19 @@ func stemmaFaultsPass(sa *sigactiont) { sa.sa_mask &^= 1 << (_SIGBUS - 1) }
 //
 //go:nowritebarrierrec
 func stemmaForked() bool {
-	if stemmaFiles.n.Load() == 0 {
+	if stemmaForkMark == 0 {
 		return false
 	}
 	if stemmaForkedOnce.Load() != 0 {
 		return true
 	}
 	var in byte
-	_, _, errno := linux.Syscall6(sysMincore, stemmaFiles.list[0].lo, physPageSize, uintptr(unsafe.Pointer(&in)), 0,
-		0, 0)
+	_, _, errno := linux.Syscall6(sysMincore, stemmaForkMark, physPageSize, uintptr(unsafe.Pointer(&in)), 0, 0, 0)
 	return errno == linuxENOMEM
 }
+
+// stemmaForkMark is a page that children do not have, 0 before there is one.
+var stemmaForkMark uintptr
 
 var stemmaForkedOnce atomic.Uint32
 

@@ -46,19 +46,21 @@ var stemmaIDs struct {
 	files   stemmaIDsRemover
 
 	started bool
-	note    note          // the thread sleeps there
-	ask     atomic.Uint32 // what it is to do
+	ask     atomic.Uint32 // what the thread is to do, which sleeps while that is nothing
 	errno   uintptr       // what became of that
 	wake    atomic.Uint32 // 1: the encoder is to be woken
 	waits   bool          // the encoder waits for the thread; under stemma.encode.lock
 
 	wanted atomic.Uint32 // 1: a segment is to end
 	again  int64         // nanotime before which none is
+	wait   int64         // until that, since the last attempt
 	due    int64         // nanotime at which one is
 	began  uint64        // bytes that were in use when the segment began
 	rested int64         // nanotime at which the encoder made way for others
 
-	state atomic.Uint32
+	state     atomic.Uint32
+	exchanges bool    // directories can exchange their names
+	carried   uintptr // bytes of interned entries that the last segment had of the one before
 
 	first  uintptr // the epoch of stemma.encode in which the segment began
 	moving bool    // goroutines may not know where they began; changes under stemma.lock
@@ -73,6 +75,7 @@ var stemmaIDs struct {
 	aside [len(stemma.dir) + 24]byte // the directory of the next segment, or of the one before; with a NUL
 	ino   uint64                     // of the directory of the next segment
 
+	mostP int              // more than the number of any P with events
 	ps    [1 << 10]uintptr // what Ps have for their events
 	numPs atomic.Uint32
 }
@@ -178,8 +181,7 @@ func stemmaIDsThread() {
 	unlock(&sched.lock)
 	stemmaGiveWay()
 	for {
-		notetsleep(&s.note, look)
-		noteclear(&s.note)
+		futexsleep(stemmaIDsAsked(), stemmaIDsNothing, look)
 		switch ask := s.ask.Load(); {
 		case ask != stemmaIDsNothing:
 			s.errno = s.files.do(ask)
@@ -188,7 +190,7 @@ func stemmaIDsThread() {
 			continue
 		}
 		for s.wake.Store(1); s.wake.Load() != 0 && s.ask.Load() == stemmaIDsNothing; usleep(poll) {
-			if sched.sysmonwait.Load() { // nothing runs, and sysmon sleeps
+			if sched.sysmonwait.Load() { // nothing runs, so that nobody needs the locks, and sysmon sleeps
 				stemmaIDsWake()
 			}
 		}
@@ -213,6 +215,9 @@ func stemmaIDsWake() {
 	unlock(&e.lock)
 }
 
+// stemmaIDsAsked is where the thread sleeps.
+func stemmaIDsAsked() *uint32 { return (*uint32)(unsafe.Pointer(&stemmaIDs.ask)) }
+
 // stemmaIDsAsk makes the thread do something, and waits for it. It returns the number of an error. The thread may be
 // about to wake the encoder to end a segment, although that has seen it already.
 func stemmaIDsAsk(what uint32) (errno uintptr) {
@@ -220,7 +225,7 @@ func stemmaIDsAsk(what uint32) (errno uintptr) {
 	lock(&e.lock)
 	s.waits = true
 	s.ask.Store(what)
-	notewakeup(&s.note)
+	futexwakeup(stemmaIDsAsked(), 1)
 	goparkunlock(&e.lock, waitReasonForceGCIdle, traceBlockSystemGoroutine, 1)
 	s.rested = nanotime()
 	return s.errno
@@ -266,28 +271,37 @@ func stemmaRotateIDs() {
 		errno = stemmaIDsBegin()
 	}
 	if errno == 0 {
-		stemmaMoveEarly()
+		errno = stemmaMoveEarly()
+	}
+	if errno == 0 {
 		errno = stemmaIDsAsk(stemmaIDsFill)
 	}
 	if errno == 0 {
 		errno = stemmaIDsSwitch()
 	}
 	now := nanotime()
-	s.due = now + s.rotator.Every
 	if errno == 0 {
+		s.due, s.wait = now+s.rotator.Every, 0
 		stemmaMoveLate()
 		s.next.End(stemmaIDsRest)
 		stemmaIDsAsk(stemmaIDsFinish)
 	} else {
-		const wait = 1e9 // nanoseconds
-		s.again = now + wait
+		const soon, least, most = 10e6, 1e9, 600e9 // nanoseconds
+		if s.again = now + soon; errno != segment.Left {
+			s.wait = min(max(2*s.wait, least), most)
+			s.again = now + s.wait
+		}
 		stemmaIDsAsk(stemmaIDsLeave)
 		s.next.End(stemmaIDsRest)
 		if errno != segment.Left {
 			s.head.Failed++
 			if !stemmaRotate.said {
 				stemmaRotate.said = true
-				stemmaSegmentFailed(errno, "; it goes on, and it is tried again to end it")
+				follows := "; it goes on, and it is tried again to end it"
+				if !s.on {
+					follows = "; the record goes on without segments"
+				}
+				stemmaSegmentFailed(errno, follows)
 			}
 		}
 	}
@@ -339,9 +353,9 @@ func stemmaEachStart(visit func(gp *g, epoch uint32) bool) {
 	}
 }
 
-// stemmaMoveEarly makes the next segment know where goroutines began, epoch by epoch, so that each is loaded once. What
-// it does not find here is found when it is needed.
-func stemmaMoveEarly() {
+// stemmaMoveEarly makes the next segment know where goroutines began, epoch by epoch, so that few are loaded more than
+// once. What it does not find here is found when it is needed. It returns the number of an error.
+func stemmaMoveEarly() (errno uintptr) {
 	s := &stemmaIDs
 	const none, some = ^uint32(0), 1000
 	for epoch, more := uint32(0), true; more && !stemmaRotate.hurry.Load(); {
@@ -355,17 +369,30 @@ func stemmaMoveEarly() {
 		following := none
 		stemmaEachStart(func(gp *g, at uint32) bool {
 			if at == epoch {
-				systemstack(func() {
-					lock(&stemma.lock)
-					s.next.Start(uint64(gp.stemma.Start), uint64(gp.stemma.From))
-					unlock(&stemma.lock)
-				})
+				stemmaStartParts(gp)
 			} else if at > epoch {
 				following = min(following, at)
 			}
 			return true
 		})
 		epoch, more = following, following != none
+	}
+	if s.next.Failed() {
+		return linuxENOSPC
+	}
+	return 0
+}
+
+// stemmaStartParts makes the segment that comes next, or has begun, know where gp began, a few steps at a time.
+func stemmaStartParts(gp *g) {
+	const some = 100 // steps
+	hi, lo := uint64(gp.stemma.Start), uint64(gp.stemma.From)
+	for done := false; !done; stemmaIDsRest() {
+		systemstack(func() {
+			lock(&stemma.lock)
+			done = stemmaIDs.next.StartPart(hi, lo, some) || stemmaIDs.next.Failed()
+			unlock(&stemma.lock)
+		})
 	}
 }
 
@@ -374,7 +401,6 @@ func stemmaIDsSwitch() (errno uintptr) {
 	s := &stemmaIDs
 	stw := stopTheWorld(stwUnknown)
 	stopped := nanotime()
-	s.ended = segment.End{Wall: stemmaWall(), Now: stopped}
 	if stemmaRotate.hurry.Load() {
 		errno = segment.Left
 	}
@@ -404,6 +430,7 @@ func stemmaIDsSwitch() (errno uintptr) {
 // stemmaIDsNext begins the next segment. The world is stopped, and the lock is held.
 func stemmaIDsNext() {
 	s := &stemmaIDs
+	s.ended = segment.End{Wall: stemmaWall(), Now: nanotime()}
 	s.next.Switch(s.ended.Wall)
 	s.now = 1 - s.now
 	stemma.record.Move(unsafe.Add(unsafe.Pointer(nil), s.lo[s.now][stemmaIDsMain]), s.funcs)
@@ -450,6 +477,10 @@ func stemmaStartIn(hi, lo uintptr) (newHi, newLo uintptr) {
 func stemmaMoveLate() {
 	s := &stemmaIDs
 	stemmaEachStart(func(gp *g, _ uint32) bool {
+		if gp.stemma.Epoch+1 >= s.first {
+			return true
+		}
+		stemmaStartParts(gp)
 		systemstack(func() {
 			lock(&stemma.lock)
 			if s := readgstatus(gp) &^ _Gscan; s != _Gdead && s != _Gidle && gp.stemma.Epoch+1 < stemmaIDs.first {
@@ -463,6 +494,8 @@ func stemmaMoveLate() {
 	systemstack(func() {
 		lock(&stemma.lock)
 		s.moving = false
+		stemma.dacce.Begun()
+		s.carried = uintptr(stemma.dacce.UsedInterned())
 		unlock(&stemma.lock)
 	})
 }

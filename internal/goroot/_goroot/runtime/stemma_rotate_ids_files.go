@@ -22,45 +22,73 @@ const (
 
 var stemmaIDsNames = [stemmaIDsFiles]string{layout.FileFuncs, layout.FileNodes, layout.FileEpochs, layout.FileIDs}
 
-// stemmaEventsAside makes ready where the events of a P are in each other segment. The world is stopped.
+// stemmaEventsAside makes ready where the events of a P are in each other segment. Where there are no addresses, or too
+// many Ps, only those of each other segment are recorded, or those of the first. The world is stopped.
 func stemmaEventsAside(pp *p, m *stemmaEventMemory, index, counts, log uintptr) {
 	s := &stemmaIDs
-	n := s.numPs.Load()
-	if !s.on || int(n) == len(s.ps) {
+	if !s.on {
 		return
 	}
-	m.index[0], m.countsAt[0], m.logAt[0] = index, counts, log
-	m.index[1] = uintptr(stemmaReserve(0, events.CountsArena(stemmaEvents.size)))
-	m.countsAt[1] = stemmaFilePlaceOfP(layout.FileCounts, pp)
-	if m.logs {
-		m.logAt[1] = stemmaFilePlaceOfP(layout.FileEvents, pp)
+	n, side := s.numPs.Load(), s.now
+	if side == 1 { // the second one is current
+		m.counts[0], m.counts[1] = m.counts[1], m.counts[0]
+		m.log[0], m.log[1] = m.log[1], m.log[0]
+		m.on[0], m.on[1] = m.on[1], m.on[0]
+		m.logs[0], m.logs[1] = m.logs[1], m.logs[0]
+		m.side = 1
+	}
+	if int(n) == len(s.ps) {
+		pp.stemma.events = 0 // in a later segment they would be in the files of this one
+		stemma.record.Lost(layout.LostShards)
+		return
+	}
+	at := func(p uintptr) unsafe.Pointer { return unsafe.Add(unsafe.Pointer(nil), p) }
+	m.index[side], m.countsAt[side], m.logAt[side] = index, counts, log
+	next := 1 - side
+	m.index[next] = uintptr(stemmaReserve(0, events.CountsArena(stemmaEvents.size)))
+	m.countsAt[next] = stemmaFilePlaceOfP(layout.FileCounts, pp)
+	m.counts[next].Init(at(m.countsAt[next]), at(m.index[next]), stemmaEvents.size)
+	if m.logs[side] {
+		m.logAt[next] = stemmaFilePlaceOfP(layout.FileEvents, pp)
+		m.log[next].Init(at(m.logAt[next]), stemmaEvents.size)
 	}
 	s.ps[n] = uintptr(unsafe.Pointer(m))
 	s.numPs.Store(n + 1)
+	s.mostP = max(s.mostP, int(pp.id)+1)
 }
 
 // make makes the files for the next segment, in the directory with the number ino. It returns the number of an error.
+// Where a P has no addresses for them, its events are not recorded in that segment.
 //
 //go:nowritebarrierrec
 func (m *stemmaEventMemory) make(ino uint64) (errno uintptr) {
 	next := 1 - m.side
-	if m.index[next] == 0 || m.countsAt[next] == 0 || m.logs && m.logAt[next] == 0 {
-		return linuxENOMEM
+	m.on[next], m.logs[next] = false, false
+	if m.index[next] != 0 && m.countsAt[next] != 0 {
+		if errno = stemmaFileAt(m.countsAt[next]).makeIn(ino, false); errno != 0 {
+			return errno
+		}
+		if m.on[next] = m.counts[next].Reset(); !m.on[next] {
+			return linuxENOMEM
+		}
 	}
-	if errno = stemmaFileAt(m.countsAt[next]).makeIn(ino, false); errno == 0 && m.logs {
-		errno = stemmaFileAt(m.logAt[next]).makeIn(ino, false)
+	if m.on[next] && m.logAt[next] != 0 {
+		if errno = stemmaFileAt(m.logAt[next]).makeIn(ino, false); errno != 0 {
+			return errno
+		}
+		if m.logs[next] = m.log[next].Reset(); !m.logs[next] {
+			return linuxENOMEM
+		}
 	}
-	m.ready = errno == 0
-	return errno
+	m.ready = true
+	return 0
 }
 
 // turn makes the next segment the current one. The world is stopped.
 func (m *stemmaEventMemory) turn() {
-	at := func(p uintptr) unsafe.Pointer { return unsafe.Add(unsafe.Pointer(nil), p) }
 	m.side, m.ready = 1-m.side, false
-	m.counts.Init(at(m.countsAt[m.side]), at(m.index[m.side]), stemmaEvents.size)
-	if m.logs {
-		m.log.Init(at(m.logAt[m.side]), stemmaEvents.size)
+	if !m.on[m.side] {
+		stemma.record.Lost(layout.LostShards)
 	}
 }
 
@@ -162,10 +190,8 @@ func stemmaRemoveIDs(path uintptr) (was bool, errno uintptr) {
 		}
 	}
 	if stemmaEvents.kinds != 0 {
-		for p := range len(stemmaIDs.ps) {
-			if !remove(layout.FileCounts, p) {
-				break
-			}
+		for p := range stemmaIDs.mostP {
+			remove(layout.FileCounts, p)
 			if stemmaEvents.log {
 				remove(layout.FileEvents, p)
 			}
@@ -229,12 +255,22 @@ func stemmaIDsRestThread() { stemmaRotate.files.Rest() }
 func (f *stemmaIDsRemover) prepare() (errno uintptr) {
 	s := &stemmaIDs
 	stemmaRotate.files = stemmaSegmentFiles{dir: -1, fd: -1}
+	if stemmaRotate.hurry.Load() {
+		return segment.Left
+	}
 	path := stemmaSegmentPath(&s.aside, s.rotator.Number)
 	live, errno := stemmaOpenDir()
 	if errno != 0 {
 		return errno
 	}
 	closefd(live)
+	if !s.exchanges {
+		if errno = f.try(); errno != 0 {
+			s.on = false // it would be the same each time
+			return errno
+		}
+		s.exchanges = true
+	}
 	made := stemmaCall(sysMkdirat, atFDCWD, path, 0o700)
 	if made == -linuxEEXIST {
 		stemmaRemoveIDs(path)
@@ -263,6 +299,7 @@ func (f *stemmaIDsRemover) prepare() (errno uintptr) {
 	funcs, sites := stemma.dacce.Known()
 	want := [stemmaIDsFiles]uintptr{
 		stemmaIDsFuncs:  uintptr(stemma.record.UsedFuncs()) + stemmaFirstStep,
+		stemmaIDsNodes:  s.carried + s.carried/4 + stemmaFirstStep,
 		stemmaIDsEpochs: uintptr(funcs)*layout.EpochFuncSize + uintptr(sites)*layout.EpochSiteSize + stemmaFirstStep,
 	}
 	for i, lo := range s.lo[1-s.now] {
@@ -280,18 +317,56 @@ func (f *stemmaIDsRemover) prepare() (errno uintptr) {
 	return 0
 }
 
-// rename gives the next segment the name of the live directory, and that the name of a segment.
+// try tries whether the file system exchanges the names of two directories, which it makes where the first segment is to
+// be. It returns the number of an error.
+//
+//go:nowritebarrierrec
+func (f *stemmaIDsRemover) try() (errno uintptr) {
+	var paths [2][len(stemma.dir) + 24]byte
+	for i := range paths {
+		stemmaRemoveIDs(stemmaSegmentPath(&paths[i], uint64(1+i)))
+		made := stemmaCall(sysMkdirat, atFDCWD, uintptr(unsafe.Pointer(&paths[i])), 0o700)
+		errno = max(errno, uintptr(-made))
+	}
+	if errno == 0 {
+		errno = stemmaExchange(uintptr(unsafe.Pointer(&paths[0])), uintptr(unsafe.Pointer(&paths[1])))
+	}
+	for i := range paths {
+		stemmaCall(sysUnlinkat, atFDCWD, uintptr(unsafe.Pointer(&paths[i])), atRemoveDir)
+	}
+	return errno
+}
+
+// stemmaExchange makes two directories exchange their names. It returns the number of an error.
+//
+//go:nowritebarrierrec
+func stemmaExchange(a, b uintptr) (errno uintptr) {
+	const exchange = 2
+	_, _, errno = linux.Syscall6(sysRenameat2, atFDCWD, a, atFDCWD, b, exchange, 0)
+	return errno
+}
+
+// rename gives the next segment the name of the live directory, and that the name of a segment. It returns the number of
+// an error, as where another directory has taken the name of either.
 //
 //go:nowritebarrierrec
 func (f *stemmaIDsRemover) rename() (errno uintptr) {
-	const exchange = 2
 	s := &stemmaIDs
 	if stemmaRotate.hurry.Load() {
 		return segment.Left
 	}
-	_, _, errno = linux.Syscall6(sysRenameat2, atFDCWD, uintptr(unsafe.Pointer(&stemma.dir[0])), atFDCWD,
-		uintptr(unsafe.Pointer(&s.aside)), exchange, 0)
-	if errno == 0 {
+	live, aside := uintptr(unsafe.Pointer(&stemma.dir[0])), uintptr(unsafe.Pointer(&s.aside))
+	for _, d := range [...]struct {
+		path uintptr
+		ino  uint64
+	}{{live, stemma.ino}, {aside, s.ino}} {
+		fd, errno := stemmaOpenDirAt(d.path, d.ino)
+		if errno != 0 {
+			return errno
+		}
+		closefd(fd)
+	}
+	if errno = stemmaExchange(live, aside); errno == 0 {
 		s.state.Store(stemmaIDsRenamed)
 	}
 	return errno
@@ -301,11 +376,9 @@ func (f *stemmaIDsRemover) rename() (errno uintptr) {
 //
 //go:nowritebarrierrec
 func (f *stemmaIDsRemover) leave() {
-	const exchange = 2
 	s := &stemmaIDs
 	if s.state.CompareAndSwap(stemmaIDsRenamed, stemmaIDsMade) {
-		linux.Syscall6(sysRenameat2, atFDCWD, uintptr(unsafe.Pointer(&stemma.dir[0])), atFDCWD,
-			uintptr(unsafe.Pointer(&s.aside)), exchange, 0)
+		stemmaExchange(uintptr(unsafe.Pointer(&stemma.dir[0])), uintptr(unsafe.Pointer(&s.aside)))
 	}
 	if !s.state.CompareAndSwap(stemmaIDsMade, stemmaIDsNone) {
 		return

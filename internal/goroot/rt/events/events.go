@@ -19,8 +19,8 @@ import (
 // another one, events are added up without their context.
 type Counts struct {
 	file  memory.Span
-	used  uint32         // entries
-	index unsafe.Pointer // numbers of entries, from 1 on, by hash: open addressing
+	used  uint32 // entries
+	index uint64 // where in arena numbers of entries are, from 1 on, by hash: open addressing
 	mask  uint32
 	arena memory.Arena // for larger indexes
 }
@@ -48,14 +48,23 @@ func countsSlots(size uintptr) uintptr {
 	return slots
 }
 
-// Init makes c count in size zero bytes at mem, at least CountsMin; index is zeroed memory
-// of CountsArena(size) bytes.
+// Init makes c count in size bytes at mem, at least CountsMin, with an index in CountsArena(size) bytes, when Reset has
+// been called.
 func (c *Counts) Init(mem, index unsafe.Pointer, size uintptr) {
 	*c = Counts{file: memory.NewSpan(mem, uint64(size)),
 		arena: memory.Arena{Span: memory.NewSpan(index, uint64(CountsArena(size)))}}
-	c.file.Need(layout.CountsHeaderSize)
-	c.index, c.mask = c.arena.Alloc(4*countsFirst), countsFirst-1
+}
+
+// Reset makes c count from nothing. All its memory is zero. It reports whether enough of it can be used.
+func (c *Counts) Reset() (ok bool) {
+	c.file.Reset()
+	c.arena.Reset()
+	c.used, c.mask = 0, countsFirst-1
+	if c.index, ok = c.arena.Take(4 * countsFirst); !ok || !c.file.Need(layout.CountsHeaderSize) {
+		return false
+	}
 	copy(c.header().Magic[:], layout.CountsMagic)
+	return true
 }
 
 func (c *Counts) header() *layout.CountsHeader { return (*layout.CountsHeader)(c.file.At(0)) }
@@ -65,7 +74,7 @@ func (c *Counts) entry(i uint32) *layout.Count {
 }
 
 func (c *Counts) slot(h uint32) *uint32 {
-	return (*uint32)(unsafe.Add(c.index, uintptr(h&c.mask)*unsafe.Sizeof(h)))
+	return (*uint32)(c.arena.At(c.index + uint64(h&c.mask)*uint64(unsafe.Sizeof(h))))
 }
 
 // Add counts an event.
@@ -121,8 +130,8 @@ func (c *Counts) find(kind, size uint32, hi, lo uint64) *layout.Count {
 // Without memory the index stays as it is; then it has room for all entries.
 func (c *Counts) grow() bool {
 	slots := 4 * (c.mask + 1)
-	index := c.arena.Alloc(4 * uintptr(slots))
-	if index == nil {
+	index, ok := c.arena.Take(4 * uintptr(slots))
+	if !ok {
 		return false
 	}
 	c.index, c.mask = index, slots-1
@@ -154,13 +163,21 @@ type EventLog struct {
 
 func (l *EventLog) header() *layout.EventsHeader { return (*layout.EventsHeader)(l.file.At(0)) }
 
-// Init makes l write to size zero bytes at mem.
+// Init makes l write to size bytes at mem, when Reset has been called.
 func (l *EventLog) Init(mem unsafe.Pointer, size uintptr) {
-	*l = EventLog{file: memory.NewSpan(mem, uint64(size)),
-		capacity: uint64(size-layout.EventsHeaderSize) / layout.EventSize}
-	l.file.Need(layout.EventsHeaderSize)
+	*l = EventLog{file: memory.NewSpan(mem, uint64(size))}
+}
+
+// Reset makes l begin anew. Its memory is zero. It reports whether enough of it can be used.
+func (l *EventLog) Reset() (ok bool) {
+	l.file.Reset()
+	l.capacity, l.written = (l.file.Size()-layout.EventsHeaderSize)/layout.EventSize, 0
+	if !l.file.Need(layout.EventsHeaderSize) {
+		return false
+	}
 	l.header().Capacity = l.capacity
 	copy(l.header().Magic[:], layout.EventsMagic)
+	return true
 }
 
 // Add writes an event over the oldest one, once the log is full. The number of the event

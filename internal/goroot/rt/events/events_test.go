@@ -15,6 +15,7 @@ func newCounts(size int) (*Counts, []uint64) {
 	file, index := make([]uint64, size/8), make([]uint64, CountsArena(uintptr(size))/8+8)
 	c := new(Counts)
 	c.Init(unsafe.Pointer(&file[0]), unsafe.Pointer(&index[0]), uintptr(size))
+	c.Reset()
 	return c, file
 }
 

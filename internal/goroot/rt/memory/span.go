@@ -62,6 +62,9 @@ func (s *Span) grow(n uint64) bool {
 	return true
 }
 
+// Reset makes none of the memory usable, which is reserved and zero again.
+func (s *Span) Reset() { s.have, s.tries = 0, 0 }
+
 // Usable returns how many bytes can be used. It may be called without the lock.
 func (s *Span) Usable() uint64 { return Load64(&s.have) }
 
@@ -126,13 +129,28 @@ type Arena struct {
 
 // Alloc returns n zero bytes, or nil.
 func (a *Arena) Alloc(n uintptr) unsafe.Pointer {
-	end := (a.used + uint64(n) + 63) &^ 63
-	if !a.Need(end) {
+	off, ok := a.Take(n)
+	if !ok {
 		return nil
 	}
-	p := unsafe.Add(a.base, uintptr(a.used))
+	return a.At(off)
+}
+
+// Take is Alloc, and returns the offset of the bytes. ok is false if there is no memory.
+func (a *Arena) Take(n uintptr) (off uint64, ok bool) {
+	off = a.used
+	end := (off + uint64(n) + 63) &^ 63
+	if !a.Need(end) {
+		return 0, false
+	}
 	a.used = end
-	return p
+	return off, true
+}
+
+// Reset takes back all that was handed out. The memory is reserved and zero again.
+func (a *Arena) Reset() {
+	a.Span.Reset()
+	a.used = 0
 }
 
 // Limit leaves n bytes of the memory that was not handed out yet.
