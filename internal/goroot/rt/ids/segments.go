@@ -492,24 +492,17 @@ func (n *Next) at(c context, place uint64, kind uint32) context {
 func (n *Next) out(w *walk, some *int) {
 	c := &w.c
 	old, _, _ := n.before()
-	if w.num == len(w.steps) || !needs(&w.stepMem, w.steps, uint32(w.num+1)) {
-		w.num, w.lost = 0, true
-		if !needs(&w.stepMem, w.steps, 1) {
-			w.to = n.cut()
-			return
-		}
-	}
 	if uint64(c.node) >= old.internedUsed {
 		w.to = n.cut()
 		return
 	}
-	at, e := &w.steps[w.num], old.interned(c.node)
+	e := old.interned(c.node)
 	if c.id != 0 || c.node == 0 || e.Kind == layout.InternAt || e.Kind != layout.InternCut && e.Target != c.target {
 		if c.id == 0 && c.node != 0 && e.Kind == layout.InternCall && e.Place == 0 {
 			w.to = n.cut() // its page was lost
 			return
 		}
-		n.throughEdge(w, at, some)
+		n.throughEdge(w, some)
 		return
 	}
 	if w.to = n.movedTo(c.node); w.to != 0 {
@@ -519,20 +512,35 @@ func (n *Next) out(w *walk, some *int) {
 		w.to = n.intern(layout.Interned{Kind: layout.InternCut, Place: e.Place})
 		return
 	}
-	*at = step{place: e.Place, target: e.Target, node: c.node, kind: e.Kind}
 	if e.Kind == layout.InternRoot {
 		w.to = n.intern(layout.Interned{Kind: e.Kind, Place: e.Place, Target: e.Target})
 		n.learn(w, c.node)
 		return
 	}
-	w.num++
-	from := e
+	from, place := e, e.Place
 	if e.Kind == layout.InternGo && uint64(e.Parent) < old.internedUsed && e.Parent != 0 {
 		if p := old.interned(e.Parent); p.Kind == layout.InternAt { // it has the address of the go statement
-			at.place, from = p.Place, p
+			place, from = p.Place, p
 		}
 	}
-	*c = n.at(context{epoch: from.Epoch, id: from.ID, node: from.Parent}, at.place, e.Kind)
+	if n.add(w, step{place: place, target: e.Target, node: c.node, kind: e.Kind}) {
+		*c = n.at(context{epoch: from.Epoch, id: from.ID, node: from.Parent}, place, e.Kind)
+	}
+}
+
+// add adds a step to a walk. Where there is no room for one more, those before it are lost. Without any room it cuts the
+// outer part, and returns false.
+func (n *Next) add(w *walk, s step) bool {
+	if w.num == len(w.steps) || !needs(&w.stepMem, w.steps, uint32(w.num+1)) {
+		w.num, w.lost = 0, true
+		if !needs(&w.stepMem, w.steps, 1) {
+			w.to = n.cut()
+			return false
+		}
+	}
+	w.steps[w.num] = s
+	w.num++
+	return true
 }
 
 // back takes a step inwards: the call of step number w.num.
@@ -554,7 +562,7 @@ func (n *Next) learn(w *walk, node uint32) {
 
 // throughEdge makes the context its caller's, and notes the call, if an edge leads to it that was encoded. Else the
 // outer part is cut. Where it has to load an epoch first, and that takes more steps than some, nothing changes.
-func (n *Next) throughEdge(w *walk, at *step, some *int) {
+func (n *Next) throughEdge(w *walk, some *int) {
 	c := &w.c
 	if c.f == 0 {
 		w.to = n.cut()
@@ -575,10 +583,10 @@ func (n *Next) throughEdge(w *walk, at *step, some *int) {
 		w.to = n.cut()
 		return
 	}
-	*at = step{place: place, target: c.target, kind: layout.InternCall}
-	w.num++
-	from := n.d.sites[s].caller
-	c.id, c.f, c.target = id, from, n.d.ID(from)
+	if n.add(w, step{place: place, target: c.target, kind: layout.InternCall}) {
+		from := n.d.sites[s].caller
+		c.id, c.f, c.target = id, from, n.d.ID(from)
+	}
 }
 
 // returnOf returns an address that the call at a site returns to, 0 if there is none.

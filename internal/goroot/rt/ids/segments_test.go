@@ -135,6 +135,54 @@ func (m *computer) forget() {
 	m.former = m.former[:0]
 }
 
+// TestSegmentsRelay lets goroutines start each other in a chain that is longer than a walk has room for, by some or not
+// at all: nothing of it is cut.
+func TestSegmentsRelay(t *testing.T) {
+	const steps = 16
+	for _, length := range []int{1, steps - 1, steps, steps + 1, 10 * steps, 10*steps + 1, 333} {
+		m := newComputer(t, uint64(length))
+		f := m.function(2)
+		f.calls[0].targets, f.calls[1].dynamic = []*function{f}, true
+		f.goes = 1
+		f.emit()
+		m.rotates()
+		m.next.LimitSteps(steps)
+		m.calm = 1 << 40
+		m.every = 1 << 40
+		for range 3 {
+			last := m.goroutine()
+			for range length {
+				m.resume(last, len(last.frames), last.stands())
+				last.push(f, natives+8192)
+				m.enter(last, f)
+				pc := f.ret(len(f.calls))
+				st := last.stack()
+				hi, lo := m.c.Capture(&st, *last.top().slot, uintptr(pc))
+				child := m.goroutine()
+				child.start, child.from = hi, lo
+				child.began = last.truth(1, pc)
+				child.began[0] = "go " + child.began[0]
+				m.exit(last)
+				last = child
+			}
+			last.push(f, natives+8192)
+			m.enter(last, f)
+			for range 3 {
+				for segments := m.segments; m.segments == segments; {
+					m.rotate()
+				}
+				m.resume(last, len(last.frames), last.stands())
+				m.capture(last)
+				m.decode(m.done)
+			}
+		}
+		if m.cut > 0 {
+			t.Errorf("a chain of %d: %d contexts are cut", length, m.cut)
+		}
+		m.close()
+	}
+}
+
 // TestSegmentsLimited ends segments of encoders without room for all: contexts are cut with a reason, and never wrong. A
 // segment that has no room for where goroutines began does not begin.
 func TestSegmentsLimited(t *testing.T) {
