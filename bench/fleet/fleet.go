@@ -241,11 +241,7 @@ func (f *fleet) start(kind string) (*worker, error) {
 		f.logs = append(f.logs, log)
 	}
 	f.mu.Unlock()
-	env := []string{"STEMMA_OUT=" + f.records}
-	if kind == counting {
-		env = append(env, "STEMMA_ROTATE="+f.rotate.String())
-	}
-	return startWorker(f.bin(kind), log, env...)
+	return startWorker(f.bin(kind), log, "STEMMA_OUT="+f.records, "STEMMA_ROTATE="+f.rotate.String())
 }
 
 // stop lets a program stop its work, and notes what it says.

@@ -528,8 +528,8 @@ func (n *Next) out(w *walk, some *int) {
 	}
 }
 
-// add adds a step to a walk. Where there is no room for one more, those before it are lost. Without any room it cuts the
-// outer part, and returns false.
+// add adds a step to a walk. Where there is no room for one more, those before it are lost. Without any room it cuts
+// the outer part, and returns false.
 func (n *Next) add(w *walk, s step) bool {
 	if w.num == len(w.steps) || !needs(&w.stepMem, w.steps, uint32(w.num+1)) {
 		w.num, w.lost = 0, true

@@ -183,8 +183,8 @@ func TestSegmentsRelay(t *testing.T) {
 	}
 }
 
-// TestSegmentsLimited ends segments of encoders without room for all: contexts are cut with a reason, and never wrong. A
-// segment that has no room for where goroutines began does not begin.
+// TestSegmentsLimited ends segments of encoders without room for all: contexts are cut with a reason, and never wrong.
+// A segment that has no room for where goroutines began does not begin.
 func TestSegmentsLimited(t *testing.T) {
 	met, failed := 0, 0
 	for _, l := range limited {
