@@ -27,7 +27,8 @@ const nodes = "200000"
 type watched struct {
 	name    string
 	dir     string // has what it records
-	rotates bool
+	rotates bool   // ends segments, and has an agent beside it
+	logs    bool   // prints context IDs
 	cmd     *exec.Cmd
 	in      io.WriteCloser
 	out     bytes.Buffer
@@ -54,7 +55,8 @@ func (o *options) watch() error {
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("stemma-fleet: %w", err)
 	}
-	rows := []*watched{{name: "cct", rotates: true}, {name: "dacce"}, {name: "lucce"}}
+	rows := []*watched{{name: "cct", rotates: true}, {name: "dacce", rotates: true, logs: true},
+		{name: "lucce", logs: true}}
 	defer func() {
 		for _, w := range rows {
 			w.kill()
@@ -91,7 +93,7 @@ func (w *watched) start(l *lab.Lab, fleet string) error {
 	w.dir = filepath.Join(l.Work, w.name)
 	exe := filepath.Join(l.Work, "service."+w.name)
 	flags := []string{"-engine=" + w.name, "-nodes=" + nodes}
-	if w.rotates {
+	if !w.logs {
 		flags = append(flags, "-recursion=full")
 	}
 	if err := build(l, exe, "./rotation/service", flags...); err != nil {
@@ -110,7 +112,8 @@ func (w *watched) start(l *lab.Lab, fleet string) error {
 	w.cmd.Stderr, w.cmd.Stdout, w.cmd.Env = log, &w.out, append(os.Environ(), "STEMMA_OUT="+filepath.Join(w.dir, "out"))
 	if w.rotates {
 		w.cmd.Env = append(w.cmd.Env, "STEMMA_ROTATE=1s,1MiB,30,25s")
-	} else {
+	}
+	if w.logs {
 		w.cmd.Args = append(w.cmd.Args, "-log")
 	}
 	if w.in, err = w.cmd.StdinPipe(); err != nil {
@@ -119,7 +122,7 @@ func (w *watched) start(l *lab.Lab, fleet string) error {
 	if err := w.cmd.Start(); err != nil || !w.rotates {
 		return err
 	}
-	w.agent = &command{log: filepath.Join(l.Work, "agent.log")}
+	w.agent = &command{log: filepath.Join(l.Work, w.name+".agent.log")}
 	if log, err = os.Create(w.agent.log); err != nil {
 		return err
 	}
@@ -206,7 +209,7 @@ func (w *watched) end(l *lab.Lab, fleet string) error {
 		return err
 	}
 	if !w.rotates {
-		return w.decode(l)
+		return w.decode(l, filepath.Join(w.dir, "out"))
 	}
 	if err := w.agent.cmd.Process.Signal(os.Interrupt); err != nil {
 		return err
@@ -214,18 +217,23 @@ func (w *watched) end(l *lab.Lab, fleet string) error {
 	if err := w.agent.cmd.Wait(); err != nil {
 		return err
 	}
-	var said sums
-	if _, err := fmt.Sscan(w.out.String(), &said.lefts, &said.rights); err != nil {
-		return fmt.Errorf("%q: %w", w.out.String(), err)
-	}
 	time.Sleep(2 * time.Second) // the record must not have changed just now
-	recorded, err := w.recorded()
-	if err != nil {
-		return err
+	var said, recorded sums
+	if !w.logs {
+		_, err := fmt.Sscan(w.out.String(), &said.lefts, &said.rights)
+		if err != nil {
+			return fmt.Errorf("%q: %w", w.out.String(), err)
+		}
+		if recorded, err = w.recorded(); err != nil {
+			return err
+		}
 	}
 	cmd := exec.Command(fleet, w.collect("-once")...)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, text)
+	}
+	if w.logs {
+		return w.decode(l, "-store=file://"+filepath.Join(w.dir, "bucket"))
 	}
 	objects, err := filepath.Glob(filepath.Join(w.dir, "bucket", "*", "*", "*", "*.stemma"))
 	if err != nil {
@@ -287,14 +295,14 @@ func (w *watched) recorded() (sums, error) {
 	return callsOf(r), nil
 }
 
-// decode decodes all IDs that a program has printed, one a line.
-func (w *watched) decode(l *lab.Lab) error {
+// decode decodes all IDs that a program has printed, one a line, by the records that an argument tells.
+func (w *watched) decode(l *lab.Lab, records string) error {
 	log, err := os.ReadFile(w.log)
 	if err != nil {
 		return err
 	}
 	var said bytes.Buffer
-	cmd := exec.Command(l.Stemma, "decode", filepath.Join(w.dir, "out"))
+	cmd := exec.Command(l.Stemma, "decode", records)
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(log), &said
 	text, err := cmd.Output()
 	if err != nil {

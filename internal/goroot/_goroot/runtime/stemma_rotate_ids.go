@@ -509,8 +509,8 @@ func stemmaWaitMove() {
 }
 
 // stemmaIDsLast leaves a segment that is about to begin, since the program ends, and completes one that has ended. It
-// runs on the system stack. The thread leaves what it does when it gets a CPU. The encoder may not get one, nor stop the
-// world, as long as this one has a P.
+// runs on the system stack. The thread leaves what it does when it gets a CPU. The encoder may not get one, nor stop
+// the world, as long as this one has a P.
 func stemmaIDsLast() {
 	const most, sleep = 1e9, 100 // nanoseconds, microseconds
 	s := &stemmaIDs

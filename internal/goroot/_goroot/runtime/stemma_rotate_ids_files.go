@@ -317,8 +317,8 @@ func (f *stemmaIDsRemover) prepare() (errno uintptr) {
 	return 0
 }
 
-// try tries whether the file system exchanges the names of two directories, which it makes where the first segment is to
-// be. It returns the number of an error.
+// try tries whether the file system exchanges the names of two directories, which it makes where the first segment is
+// to be. It returns the number of an error.
 //
 //go:nowritebarrierrec
 func (f *stemmaIDsRemover) try() (errno uintptr) {
@@ -346,8 +346,8 @@ func stemmaExchange(a, b uintptr) (errno uintptr) {
 	return errno
 }
 
-// rename gives the next segment the name of the live directory, and that the name of a segment. It returns the number of
-// an error, as where another directory has taken the name of either.
+// rename gives the next segment the name of the live directory, and that the name of a segment. It returns the number
+// of an error, as where another directory has taken the name of either.
 //
 //go:nowritebarrierrec
 func (f *stemmaIDsRemover) rename() (errno uintptr) {

@@ -487,8 +487,8 @@ func (n *Next) at(c context, place uint64, kind uint32) context {
 
 // out takes a step outwards, unless it has to load an epoch first and that takes more steps than some.
 //
-// The way ends at an entry that is known in the next segment, at a root, or where a context cannot be decoded: there the
-// outer part is cut.
+// The way ends at an entry that is known in the next segment, at a root, or where a context cannot be decoded: there
+// the outer part is cut.
 func (n *Next) out(w *walk, some *int) {
 	c := &w.c
 	old, _, _ := n.before()
