@@ -131,8 +131,9 @@ func Merge(records ...*Record) (*Record, error) {
 	var list []*profile.Profile
 	for _, r := range records {
 		if r.IDs != nil && len(records) > 1 {
-			return nil, fmt.Errorf("the record of context IDs%s cannot be added to others: IDs belong to one process; "+
-				"read it alone, or leave it out", ofProcess(r.Profile))
+			return nil, fmt.Errorf("the record of context IDs%s cannot be added to others: each process, and each "+
+				"of its segments, has IDs of its own; name one record. 'stemma decode' and 'stemma events' take any "+
+				"number", ofProcess(r.Profile))
 		}
 		if r.IDs != nil {
 			return r, nil

@@ -370,8 +370,14 @@ func (s *Set) scan() {
 			continue
 		}
 		if place, _ := store.Probe(root.path); !place.Dir || !root.files && place.Live() {
-			delete(root.known, root.path) // it may be the record of another run now
-			s.look(root, root.path)
+			// It may be the record of another run now, and the former one a segment beside it.
+			segments := store.Segments(root.path)
+			for _, path := range append(segments[max(0, len(segments)-2):], root.path) {
+				delete(root.known, path)
+			}
+			for _, path := range append(segments, root.path) {
+				s.look(root, path)
+			}
 			continue
 		}
 		// A change shortly after the listing may have got the same time.

@@ -128,6 +128,11 @@ func Build(e *base.Env, p *GoArgs) (*Program, error) {
 	}
 	if err == nil {
 		prog.argv = append(append(wrapper, prog.exe), args...)
+		if p.Opts.Chosen().Gives&engine.IDs != 0 && os.Getenv("STEMMA_ROTATE") != "" {
+			fmt.Fprintln(e.Stderr, "stemma: STEMMA_ROTATE is left out: run seals one record of context IDs; build the "+
+				"program and start it yourself, and it ends segments")
+			prog.Env = append(prog.Env, "STEMMA_ROTATE=")
+		}
 		return prog, nil
 	}
 	prog.Close()

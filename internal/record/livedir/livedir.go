@@ -266,7 +266,9 @@ func (h *Header) Process(file string) profile.Process {
 	if start := int64(h.Start); start > 0 {
 		p.Start = time.Unix(0, start).UTC()
 	}
-	p.Segment = segmentOf(&h.Rotation, h.Start)
+	if p.Segment = segmentOf(&h.Rotation, h.Start); p.Segment != nil && !h.hasNodes() {
+		p.Segment = segmentOfIDs(&h.Rotation)
+	}
 	p.Full = h.Flags&layout.HdrFlagFull != 0
 	p.Checked = h.Flags&layout.HdrFlagCheck != 0
 	for i, n := range h.Lost {

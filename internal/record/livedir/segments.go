@@ -15,7 +15,8 @@ import (
 // # Segments
 //
 // A live directory has the whole run, whatever segments the program has ended: nothing is taken out of it. A segment is
-// a directory beside it that [Open] reads like any other. [OpenRest] reads what came behind the last one.
+// a directory beside it that [Open] reads like any other. [OpenRest] reads what came behind the last one. A segment of
+// context IDs is a record of its own.
 
 // segmentOf returns what the header of a program that began at start says about segments, nil of one without any.
 func segmentOf(h *layout.Rotation, start uint64) *profile.Segment {
@@ -30,6 +31,13 @@ func segmentOf(h *layout.Rotation, start uint64) *profile.Segment {
 	}
 	s.Number, s.Ended = h.Segment, unixNano(h.Ended)
 	return s
+}
+
+// segmentOfIDs is segmentOf for a record of context IDs: the live directory is a segment as all others, but has not
+// ended while its program ran.
+func segmentOfIDs(h *layout.Rotation) *profile.Segment {
+	return &profile.Segment{Number: h.Segment, Closed: h.Segment - 1, Dropped: h.Dropped, Failed: h.Failed,
+		Began: unixNano(h.Began), Ended: unixNano(h.Ended)}
 }
 
 // unixNano returns a time given in nanoseconds since 1970, the zero time for 0.

@@ -38,24 +38,24 @@ func Load(paths []string) (*Records, error) {
 	return r, err
 }
 
-// LoadEvents is Load of records with context IDs and all their segments: each has events of its own. Of a live
-// directory that is named only this one is read.
+// LoadEvents is Load of records with context IDs. Without a path it reads the newest one, with all segments that are
+// beside it: each has events of its own.
 func LoadEvents(paths []string) (*Records, error) {
 	if len(paths) == 0 {
 		newest, err := newest()
 		if err != nil {
 			return nil, err
 		}
-		return Load(append(IDSegments(newest), newest))
-	}
-	var all []string
-	for _, path := range paths {
-		if p, err := Probe(path); err == nil && p.Dir && !p.Live() {
-			all = append(all, IDSegments(path)...)
+		paths = []string{newest}
+		if p, err := Probe(newest); err == nil && p.IDs() {
+			live, _, ok := SegmentOf(newest)
+			if !ok {
+				live = newest
+			}
+			paths = append(slices.DeleteFunc(Segments(live), func(path string) bool { return path == newest }), newest)
 		}
-		all = append(all, path)
 	}
-	return Load(all)
+	return Load(paths)
 }
 
 // A keeping takes the record of a place, and whether its program ran when it was read.

@@ -63,10 +63,14 @@ func SegmentOf(path string) (live string, number uint64, ok bool) {
 	return path[:m[3]], number, err == nil && number > 0
 }
 
-// isPart reports whether path is a segment of a run whose live directory is there.
+// isPart reports whether path is a segment of a run whose live directory is there, and has all of it.
 func isPart(path string) bool {
 	live, _, ok := SegmentOf(path)
-	return ok && IsLive(live)
+	if !ok || !IsLive(live) {
+		return false
+	}
+	p, err := Probe(path)
+	return err != nil || !p.IDs()
 }
 
 // Segments returns the segments of a live directory that are there, the oldest first.
@@ -101,22 +105,4 @@ func hasEnded(live string) func(segment uint64) bool {
 // SegmentPath returns the path of a segment of a live directory.
 func SegmentPath(live string, segment uint64) string {
 	return fmt.Sprintf("%s.%06d", filepath.Clean(live), segment)
-}
-
-// IDSegments returns the segments with context IDs that [Place.Records] leaves out: those of a live directory, or of
-// all live directories in a directory.
-func IDSegments(path string) (list []string) {
-	p, err := Probe(path)
-	switch {
-	case err != nil || !p.Dir:
-		return nil
-	case p.Live():
-		list = Segments(path)
-	default:
-		list = slices.DeleteFunc(RecordDirs(path), func(path string) bool { return !isPart(path) })
-	}
-	return slices.DeleteFunc(list, func(path string) bool {
-		p, err := Probe(path)
-		return err != nil || !p.IDs()
-	})
 }

@@ -150,9 +150,11 @@ func (d *Contexts) AddEvent(e Event) {
 		_, index := mem(int(events.CountsArena(events.CountsMin)))
 		c, l := new(events.Counts), new(events.EventLog)
 		c.Init(at, index, events.CountsMin)
+		c.Reset()
 		const logSize = layout.EventsHeaderSize + LogEvents*layout.EventSize
 		log, at := mem(logSize)
 		l.Init(at, logSize)
+		l.Reset()
 		d.Counts, d.counts = append(d.Counts, counts), append(d.counts, c)
 		d.Events, d.logs = append(d.Events, log), append(d.logs, l)
 	}

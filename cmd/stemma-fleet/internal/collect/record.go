@@ -14,6 +14,7 @@ import (
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket"
 	"github.com/stemma-go/stemma/internal/humanize"
 	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/internal/record/ids"
 	"github.com/stemma-go/stemma/internal/record/livedir"
 	"github.com/stemma-go/stemma/internal/record/store"
 	"github.com/stemma-go/stemma/internal/safefile"
@@ -67,7 +68,17 @@ func (a *Agent) find(dir string, now time.Time) (items []item, wait time.Duratio
 			live, number = path, 0
 		}
 		one := item{path: path, live: live, number: number, changed: changed(path)}
-		if number == 0 || hasIDs(path) {
+		if number > 0 && hasIDs(path) {
+			// What the program is about to begin, or has just ended, is locked.
+			if place, err := store.Probe(path); err != nil || place.Running() {
+				a.running[path] = now
+				continue
+			}
+			if _, err := ids.LiveRun(safefile.Files(path)); err != nil {
+				continue // it is being made, or goes
+			}
+		}
+		if number == 0 {
 			if left := one.changed.Add(settled).Sub(now); left > 0 && left <= settled {
 				wait = max(wait, left)
 				continue

@@ -32,7 +32,8 @@ const (
 const (
 	stemmaIDsNone     = iota
 	stemmaIDsMade     // it has a directory
-	stemmaIDsRenamed  // that has the name of the live one
+	stemmaIDsRenaming // which may have any name
+	stemmaIDsRenamed  // which has the name of the live one
 	stemmaIDsSwitched // it has begun
 	stemmaIDsFinished // and what was before is complete
 )
@@ -127,6 +128,8 @@ func stemmaRotateIDsInit(shift uint) {
 	s.rotator.Rotation, s.rotator.Head = rotation, &s.head
 	s.rotator.Begin(stemmaWall())
 	s.due = nanotime() + rotation.Every
+	h := stemma.record.Header()
+	h.Segment, h.Began = 1, s.rotator.Began
 	s.on = true
 }
 
@@ -173,7 +176,7 @@ func stemmaIDsStart() {
 //
 //go:nowritebarrierrec
 func stemmaIDsThread() {
-	const look, poll = 20e6, 1000 // nanoseconds, microseconds
+	const look, least, poll = 250e6, 1e6, 1000 // nanoseconds, microseconds
 	s := &stemmaIDs
 	lock(&sched.lock)
 	sched.nmsys++
@@ -181,7 +184,11 @@ func stemmaIDsThread() {
 	unlock(&sched.lock)
 	stemmaGiveWay()
 	for {
-		futexsleep(stemmaIDsAsked(), stemmaIDsNothing, look)
+		rest := s.due - nanotime()
+		if s.wanted.Load() != 0 { // the encoder asks
+			rest = look
+		}
+		futexsleep(stemmaIDsAsked(), stemmaIDsNothing, max(min(rest, look), least))
 		switch ask := s.ask.Load(); {
 		case ask != stemmaIDsNothing:
 			s.errno = s.files.do(ask)
@@ -331,6 +338,8 @@ func stemmaIDsBegin() (errno uintptr) {
 	systemstack(func() {
 		lock(&stemma.lock)
 		s.next.Count()
+		h := stemma.record.Header()
+		h.Dropped, h.Failed = s.head.Dropped, s.head.Failed
 		unlock(&stemma.lock)
 	})
 	if !s.next.Begin(unsafe.Add(unsafe.Pointer(nil), lo[stemmaIDsMain]), span(stemmaIDsNodes), span(stemmaIDsEpochs),
@@ -431,7 +440,7 @@ func stemmaIDsSwitch() (errno uintptr) {
 func stemmaIDsNext() {
 	s := &stemmaIDs
 	s.ended = segment.End{Wall: stemmaWall(), Now: nanotime()}
-	s.next.Switch(s.ended.Wall)
+	s.next.Switch(s.ended.Wall, s.rotator.Number)
 	s.now = 1 - s.now
 	stemma.record.Move(unsafe.Add(unsafe.Pointer(nil), s.lo[s.now][stemmaIDsMain]), s.funcs)
 	stemmaRun, stemmaStamp = s.run, stemma.dacce.Stamp()
@@ -439,7 +448,6 @@ func stemmaIDsNext() {
 	for i := range s.numPs.Load() {
 		stemmaEventsOf(i).turn()
 	}
-	stemmaEvents.start = s.ended.Now
 	for i := range stemmaFiles.n.Load() {
 		if f := &stemmaFiles.list[i]; f.have.Load() > 0 {
 			f.aside = f.dir != s.ino

@@ -258,22 +258,33 @@ func (f *stemmaIDsRemover) prepare() (errno uintptr) {
 	if stemmaRotate.hurry.Load() {
 		return segment.Left
 	}
-	path := stemmaSegmentPath(&s.aside, s.rotator.Number)
 	live, errno := stemmaOpenDir()
 	if errno != 0 {
 		return errno
 	}
 	closefd(live)
 	if !s.exchanges {
-		if errno = f.try(); errno != 0 {
+		const none, invalid, noCall, unsupported = 18, 22, 38, 95
+		errno = f.try()
+		for n := 0; errno == linuxEEXIST && n < 100; n++ {
+			s.rotator.Number++
+			errno = f.try()
+		}
+		switch errno {
+		case 0:
+		case none, invalid, noCall, unsupported:
 			s.on = false // it would be the same each time
+			return errno
+		default:
 			return errno
 		}
 		s.exchanges = true
 	}
+	path := stemmaSegmentPath(&s.aside, s.rotator.Number)
 	made := stemmaCall(sysMkdirat, atFDCWD, path, 0o700)
-	if made == -linuxEEXIST {
-		stemmaRemoveIDs(path)
+	for try := 0; made == -linuxEEXIST && try < 100; try++ {
+		s.rotator.Number++ // somebody else's, or what could not be removed
+		stemmaSegmentPath(&s.aside, s.rotator.Number)
 		made = stemmaCall(sysMkdirat, atFDCWD, path, 0o700)
 	}
 	if made != 0 {
@@ -324,7 +335,7 @@ func (f *stemmaIDsRemover) prepare() (errno uintptr) {
 func (f *stemmaIDsRemover) try() (errno uintptr) {
 	var paths [2][len(stemma.dir) + 24]byte
 	for i := range paths {
-		stemmaRemoveIDs(stemmaSegmentPath(&paths[i], uint64(1+i)))
+		stemmaSegmentPath(&paths[i], stemmaIDs.rotator.Number+uint64(i))
 		made := stemmaCall(sysMkdirat, atFDCWD, uintptr(unsafe.Pointer(&paths[i])), 0o700)
 		errno = max(errno, uintptr(-made))
 	}
@@ -366,24 +377,35 @@ func (f *stemmaIDsRemover) rename() (errno uintptr) {
 		}
 		closefd(fd)
 	}
-	if errno = stemmaExchange(live, aside); errno == 0 {
-		s.state.Store(stemmaIDsRenamed)
+	if !s.state.CompareAndSwap(stemmaIDsMade, stemmaIDsRenaming) {
+		return segment.Left // who ends the program removes it
 	}
+	state := uint32(stemmaIDsRenamed)
+	if errno = stemmaExchange(live, aside); errno != 0 {
+		state = stemmaIDsMade
+	}
+	s.state.Store(state)
 	return errno
 }
 
-// leave removes the next segment, which has not begun. It may run twice, on two threads, while the program ends.
+// leave removes the next segment, which has not begun. It may run twice, on two threads, while the program ends. What
+// may have any name just now stays.
 //
 //go:nowritebarrierrec
 func (f *stemmaIDsRemover) leave() {
 	s := &stemmaIDs
-	if s.state.CompareAndSwap(stemmaIDsRenamed, stemmaIDsMade) {
-		stemmaExchange(uintptr(unsafe.Pointer(&stemma.dir[0])), uintptr(unsafe.Pointer(&s.aside)))
+	aside := uintptr(unsafe.Pointer(&s.aside))
+	if s.state.CompareAndSwap(stemmaIDsRenamed, stemmaIDsRenaming) {
+		stemmaExchange(uintptr(unsafe.Pointer(&stemma.dir[0])), aside)
+		s.state.Store(stemmaIDsMade)
 	}
 	if !s.state.CompareAndSwap(stemmaIDsMade, stemmaIDsNone) {
 		return
 	}
-	stemmaRemoveIDs(uintptr(unsafe.Pointer(&s.aside)))
+	if dir, errno := stemmaOpenDirAt(aside, s.ino); errno == 0 { // and no other
+		closefd(dir)
+		stemmaRemoveIDs(aside)
+	}
 	if stemmaRotate.hurry.Load() {
 		return // the process ends, and gives back all
 	}

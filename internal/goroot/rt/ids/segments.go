@@ -216,13 +216,16 @@ func (n *Next) WriteEpoch(now uint64, rest func()) bool {
 	return true
 }
 
-// Switch makes the next segment begin, at a time in nanoseconds since 1970. The recorder writes its header from now on.
-// Nothing that is instrumented may run, and all goroutines must get new words, as when a re-encoding is published.
-func (n *Next) Switch(now uint64) {
+// Switch makes the next segment begin, at a time in nanoseconds since 1970, which so many were before. The recorder
+// writes its header from now on. Nothing that is instrumented may run, and all goroutines must get new words, as when a
+// re-encoding is published.
+func (n *Next) Switch(now, before uint64) {
 	d := n.d
 	d.pushed += d.Stats().Pushes
 	h := (*layout.Header)(n.other.head)
-	h.Start, h.FuncsUsed = now, d.rec.UsedFuncs()
+	h.FuncsUsed = d.rec.UsedFuncs()
+	h.Segment, h.Began, h.Ended = before+1, now, 0
+	(*layout.Header)(d.head).Ended = now
 	was, is := d.Header(), n.other.Header()
 	is.Functions, is.Edges = was.Functions, was.Edges // more may have come
 	d.internedFile, n.other = n.other, d.internedFile

@@ -95,7 +95,7 @@ func (m *computer) rotate() {
 		m.t.Fatal("no room for functions")
 	}
 	m.decode(m.done)
-	m.next.Switch(m.clock)
+	m.next.Switch(m.clock, uint64(m.segments)+1)
 	m.rec.Move(unsafe.Pointer(&mem["cce"][0]), funcs)
 	m.former = append(m.former, former{})
 	for name, b := range mem {
