@@ -90,7 +90,7 @@ func stemmaRotateIDsInit(shift uint) {
 	case !ok:
 		return
 	case stemma.encode.lucce:
-		stemmaNotRotated("a record of engine lucce has no segments")
+		stemmaNotRotated("the record of this engine has no segments")
 		return
 	case stemmaOption("verify") == "on":
 		stemmaNotRotated("what -verify compares has no segments")
