@@ -244,7 +244,7 @@ func stemmaIDsAsk(what uint32) (errno uintptr) {
 func stemmaIDsWanted(now int64) bool {
 	const least = 1e9 // nanoseconds
 	s := &stemmaIDs
-	if s.state.Load() != stemmaIDsNone || s.wanted.Load() != 0 || now < s.again || stemmaForked() {
+	if !s.on || s.state.Load() != stemmaIDsNone || s.wanted.Load() != 0 || now < s.again || stemmaForked() {
 		return false
 	}
 	size, counts := stemmaIDsSize()
