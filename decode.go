@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/decode"
@@ -109,7 +110,12 @@ type ownDecoder struct {
 	mu           sync.Mutex
 	records      []*decode.Run // by when they were used: at most maxOwn, the last one first
 	fingerprints decode.Fingerprints
+	other        uint64    // a run that no segment had when that was looked for last
+	looked       time.Time // when that was
 }
+
+// lookEvery is how often at most a segment of one run is looked for.
+const lookEvery = time.Second
 
 // maxOwn is how many segments are kept open. IDs of a moment are of one, or of two where one has just begun.
 const maxOwn = 3
@@ -132,13 +138,13 @@ func (o *ownDecoder) stack(id ctxid.ID) (decode.Stack, error) {
 		if run.Number() != id.Run {
 			continue
 		}
-		o.records = slices.Delete(o.records, i, i+1)
-		if s, err := run.Decode(id); err == nil {
-			o.records = slices.Insert(o.records, 0, run)
-			return s, nil
-		}
-		break // it cannot be read any more, perhaps
+		o.records = slices.Insert(slices.Delete(o.records, i, i+1), 0, run)
+		return run.Decode(id)
 	}
+	if len(o.records) > 0 && o.other == id.Run && time.Since(o.looked) < lookEvery {
+		return o.records[0].Decode(id) // which says that it is of another run
+	}
+	o.other, o.looked = id.Run, time.Now()
 	run, err := openOwn(id.Run)
 	if err != nil {
 		return decode.Stack{}, err

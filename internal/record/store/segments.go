@@ -29,8 +29,23 @@ func isUnfinished(path string) bool {
 	}
 	files, err := os.ReadDir(path)
 	return err == nil && !slices.ContainsFunc(files, func(f os.DirEntry) bool {
-		return f.Name() == layout.FileIDs || !OfUnfinished(f.Name())
+		return f.Name() == layout.FileIDs && isBegun(path) || !OfUnfinished(f.Name())
 	})
+}
+
+// isBegun reports whether a path may be read: a segment of context IDs that a program has made ready, and that it has
+// written nothing of, is no record yet.
+func isBegun(path string) bool {
+	p, err := Probe(path)
+	if _, _, ok := SegmentOf(path); !ok || err != nil || !p.IDs() {
+		return true
+	}
+	f, err := os.Open(p.Main)
+	if err != nil {
+		return true // who reads it says why
+	}
+	defer f.Close()
+	return Begun(f)
 }
 
 // OfUnfinished reports whether a segment that is not complete may have a file of that name.
@@ -78,7 +93,7 @@ func Segments(live string) []string {
 	all, _ := filepath.Glob(escapeGlob(live) + ".*")
 	all = slices.DeleteFunc(all, func(path string) bool {
 		of, _, ok := SegmentOf(path)
-		return !ok || of != live || !IsLive(path)
+		return !ok || of != live || !IsLive(path) || !isBegun(path)
 	})
 	slices.SortFunc(all, func(a, b string) int {
 		_, x, _ := SegmentOf(a)

@@ -99,7 +99,7 @@ func FindRecords(dir string) (dirs []string, err error) {
 		path := filepath.Join(dir, e.Name())
 		place, probing := Probe(path)
 		switch {
-		case probing == nil && place.Live():
+		case probing == nil && place.Live() && isBegun(path):
 			dirs = append(dirs, path)
 		case probing != nil && !isNone(probing) && RecordName.MatchString(path):
 			err = errors.Join(err, probing)

@@ -69,13 +69,13 @@ func (a *Agent) find(dir string, now time.Time) (items []item, wait time.Duratio
 		}
 		one := item{path: path, live: live, number: number, changed: changed(path)}
 		if number > 0 && hasIDs(path) {
+			if _, err := ids.LiveRun(safefile.Files(path)); err != nil {
+				continue // it is being made, or goes
+			}
 			// What the program is about to begin, or has just ended, is locked.
 			if place, err := store.Probe(path); err != nil || place.Running() {
 				a.running[path] = now
 				continue
-			}
-			if _, err := ids.LiveRun(safefile.Files(path)); err != nil {
-				continue // it is being made, or goes
 			}
 		}
 		if number == 0 {

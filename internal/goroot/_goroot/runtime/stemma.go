@@ -76,7 +76,7 @@ func stemmaRestore(gp *g, old stemmaSaved) {
 	if old.from != 0 && old.epoch+1 < stemmaIDs.first {
 		systemstack(func() {
 			lock(&stemma.lock)
-			old.start, old.from = stemmaStartIn(old.start, old.from)
+			old.start, old.from = stemmaStartIn(old.start, old.from, old.epoch)
 			unlock(&stemma.lock)
 		})
 	}

@@ -64,6 +64,7 @@ var stemmaIDs struct {
 	carried   uintptr // bytes of interned entries that the last segment had of the one before
 
 	first  uintptr // the epoch of stemma.encode in which the segment began
+	before uintptr // and the segment before
 	moving bool    // goroutines may not know where they began; changes under stemma.lock
 
 	lo, size [2][stemmaIDsFiles]uintptr // the addresses of the files; two segments take turns
@@ -184,12 +185,17 @@ func stemmaIDsThread() {
 	unlock(&sched.lock)
 	stemmaGiveWay()
 	for {
-		rest := s.due - nanotime()
-		if s.wanted.Load() != 0 { // the encoder asks
+		rest := max(s.due, s.again) - nanotime()
+		if s.wanted.Load() != 0 || !s.on { // the encoder asks, or nobody does
 			rest = look
 		}
 		futexsleep(stemmaIDsAsked(), stemmaIDsNothing, max(min(rest, look), least))
 		switch ask := s.ask.Load(); {
+		case ask == stemmaIDsFinish: // nobody waits for it
+			s.files.do(ask)
+			s.state.Store(stemmaIDsNone)
+			s.ask.Store(stemmaIDsNothing)
+			continue
 		case ask != stemmaIDsNothing:
 			s.errno = s.files.do(ask)
 			s.ask.Store(stemmaIDsNothing)
@@ -201,6 +207,7 @@ func stemmaIDsThread() {
 				stemmaIDsWake()
 			}
 		}
+		s.wake.Store(0)
 	}
 }
 
@@ -244,7 +251,8 @@ func stemmaIDsAsk(what uint32) (errno uintptr) {
 func stemmaIDsWanted(now int64) bool {
 	const least = 1e9 // nanoseconds
 	s := &stemmaIDs
-	if !s.on || s.state.Load() != stemmaIDsNone || s.wanted.Load() != 0 || now < s.again || stemmaForked() {
+	if !s.on || stemmaRotate.hurry.Load() || s.state.Load() != stemmaIDsNone || s.wanted.Load() != 0 ||
+		now < s.again || stemmaForked() {
 		return false
 	}
 	size, counts := stemmaIDsSize()
@@ -263,9 +271,10 @@ func stemmaIDsWanted(now int64) bool {
 func stemmaIDsSize() (size, most uint64) {
 	size = stemma.record.UsedFuncs() + stemma.dacce.UsedInterned() + stemma.dacce.UsedEpochs()
 	for i := range stemmaIDs.numPs.Load() {
-		m := stemmaEventsOf(i)
-		counts := events.CountsBytes(unsafe.Pointer(m.countsAt[m.side]))
-		size, most = size+counts, max(most, counts)
+		if m := stemmaEventsOf(i); m.on[m.side&1] {
+			counts := events.CountsBytes(unsafe.Pointer(m.countsAt[m.side&1]))
+			size, most = size+counts, max(most, counts)
+		}
 	}
 	return size, most
 }
@@ -291,7 +300,9 @@ func stemmaRotateIDs() {
 		s.due, s.wait = now+s.rotator.Every, 0
 		stemmaMoveLate()
 		s.next.End(stemmaIDsRest)
-		stemmaIDsAsk(stemmaIDsFinish)
+		s.wanted.Store(0)
+		s.ask.Store(stemmaIDsFinish)
+		futexwakeup(stemmaIDsAsked(), 1)
 	} else {
 		const soon, least, most = 10e6, 1e9, 600e9 // nanoseconds
 		if s.again = now + soon; errno != segment.Left {
@@ -311,9 +322,9 @@ func stemmaRotateIDs() {
 				stemmaSegmentFailed(errno, follows)
 			}
 		}
+		s.state.Store(stemmaIDsNone)
+		s.wanted.Store(0)
 	}
-	s.state.Store(stemmaIDsNone)
-	s.wanted.Store(0)
 }
 
 // stemmaIDsRest makes way for all others, after 100 µs of work or if that is wanted.
@@ -355,6 +366,9 @@ func stemmaEachStart(visit func(gp *g, epoch uint32) bool) {
 	list, n := atomicAllG()
 	for i := range n {
 		gp := atomicAllGIndex(list, i)
+		if s := readgstatus(gp) &^ _Gscan; s == _Gdead || s == _Gidle {
+			continue // what it says is of the segment in which it ended
+		}
 		if from := atomic.Loaduintptr(&gp.stemma.From); from != 0 && !visit(gp, uint32(uint64(from)>>layout.IDEpoch)) {
 			return
 		}
@@ -378,7 +392,7 @@ func stemmaMoveEarly() (errno uintptr) {
 		following := none
 		stemmaEachStart(func(gp *g, at uint32) bool {
 			if at == epoch {
-				stemmaStartParts(gp)
+				stemmaStartParts(gp, true)
 			} else if at > epoch {
 				following = min(following, at)
 			}
@@ -392,14 +406,15 @@ func stemmaMoveEarly() (errno uintptr) {
 	return 0
 }
 
-// stemmaStartParts makes the segment that comes next, or has begun, know where gp began, a few steps at a time.
-func stemmaStartParts(gp *g) {
+// stemmaStartParts makes the segment that comes next, or has begun, know where gp began, a few steps at a time. With
+// early it ends where the segment has no room: then that does not begin.
+func stemmaStartParts(gp *g, early bool) {
 	const some = 100 // steps
 	hi, lo := uint64(gp.stemma.Start), uint64(gp.stemma.From)
 	for done := false; !done; stemmaIDsRest() {
 		systemstack(func() {
 			lock(&stemma.lock)
-			done = stemmaIDs.next.StartPart(hi, lo, some) || stemmaIDs.next.Failed()
+			done = stemmaIDs.next.StartPart(hi, lo, some) || early && stemmaIDs.next.Failed()
 			unlock(&stemma.lock)
 		})
 	}
@@ -454,7 +469,7 @@ func stemmaIDsNext() {
 		}
 	}
 	stemma.encode.epoch += 2 // so that a goroutine that knows where it began has an epoch of its own
-	s.first, s.moving = stemma.encode.epoch, true
+	s.before, s.first, s.moving = s.first, stemma.encode.epoch, true
 	s.began, _ = stemmaIDsSize()
 	s.state.Store(stemmaIDsSwitched)
 }
@@ -464,16 +479,16 @@ func stemmaIDsNext() {
 func stemmaMoveStart(gp *g) {
 	s := &stemmaIDs
 	if gp.stemma.From != 0 && gp.stemma.Epoch+1 < s.first {
-		hi, lo := stemmaStartIn(gp.stemma.Start, gp.stemma.From)
+		hi, lo := stemmaStartIn(gp.stemma.Start, gp.stemma.From, gp.stemma.Epoch)
 		gp.stemma.Start, gp.stemma.From = hi, lo
 	}
 }
 
-// stemmaStartIn returns what is in the current segment the ID of a go statement of the segment before. It runs under
-// the lock.
-func stemmaStartIn(hi, lo uintptr) (newHi, newLo uintptr) {
+// stemmaStartIn returns what is in the current segment the ID of a go statement that was valid in an epoch of an
+// earlier segment: of the one before, if that is not forgotten. It runs under the lock.
+func stemmaStartIn(hi, lo, epoch uintptr) (newHi, newLo uintptr) {
 	s := &stemmaIDs
-	if !s.moving {
+	if !s.moving || epoch+1 < s.before {
 		h, l := s.next.Lost(uint64(lo))
 		return uintptr(h), uintptr(l)
 	}
@@ -488,7 +503,7 @@ func stemmaMoveLate() {
 		if gp.stemma.Epoch+1 >= s.first {
 			return true
 		}
-		stemmaStartParts(gp)
+		stemmaStartParts(gp, false)
 		systemstack(func() {
 			lock(&stemma.lock)
 			if s := readgstatus(gp) &^ _Gscan; s != _Gdead && s != _Gidle && gp.stemma.Epoch+1 < stemmaIDs.first {

@@ -37,7 +37,7 @@ func stemmaEventsAside(pp *p, m *stemmaEventMemory, index, counts, log uintptr) 
 		m.logs[0], m.logs[1] = m.logs[1], m.logs[0]
 		m.side = 1
 	}
-	if int(n) == len(s.ps) {
+	if int(n) == len(s.ps) || !stemmaSpares(2*stemmaEvents.size+events.CountsArena(stemmaEvents.size)) {
 		pp.stemma.events = 0 // in a later segment they would be in the files of this one
 		stemma.record.Lost(layout.LostShards)
 		return
@@ -267,7 +267,7 @@ func (f *stemmaIDsRemover) prepare() (errno uintptr) {
 		const none, invalid, noCall, unsupported = 18, 22, 38, 95
 		errno = f.try()
 		for n := 0; errno == linuxEEXIST && n < 100; n++ {
-			s.rotator.Number++
+			s.rotator.Skip()
 			errno = f.try()
 		}
 		switch errno {
@@ -283,7 +283,7 @@ func (f *stemmaIDsRemover) prepare() (errno uintptr) {
 	path := stemmaSegmentPath(&s.aside, s.rotator.Number)
 	made := stemmaCall(sysMkdirat, atFDCWD, path, 0o700)
 	for try := 0; made == -linuxEEXIST && try < 100; try++ {
-		s.rotator.Number++ // somebody else's, or what could not be removed
+		s.rotator.Skip() // it is somebody else's, or could not be removed
 		stemmaSegmentPath(&s.aside, s.rotator.Number)
 		made = stemmaCall(sysMkdirat, atFDCWD, path, 0o700)
 	}

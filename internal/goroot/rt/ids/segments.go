@@ -92,7 +92,7 @@ type walk struct {
 
 const (
 	mostSteps = 1 << 18
-	numStarts = 1 << 12
+	numStarts = 1 << 16
 )
 
 // InitNext makes n ready to be the next segment of d. It is called once, when d is new.
@@ -225,7 +225,8 @@ func (n *Next) Switch(now, before uint64) {
 	h := (*layout.Header)(n.other.head)
 	h.FuncsUsed = d.rec.UsedFuncs()
 	h.Segment, h.Began, h.Ended = before+1, now, 0
-	(*layout.Header)(d.head).Ended = now
+	ended := (*layout.Header)(d.head)
+	ended.Segment, ended.Ended = before, now
 	was, is := d.Header(), n.other.Header()
 	is.Functions, is.Edges = was.Functions, was.Edges // more may have come
 	d.internedFile, n.other = n.other, d.internedFile
@@ -414,7 +415,8 @@ func (n *Next) StartPart(hi, lo uint64, some int) bool {
 
 // Lost is Start where the segment before that of the go statement is forgotten: what is further out is cut.
 func (n *Next) Lost(lo uint64) (newHi, newLo uint64) {
-	return uint64(n.cut()) << 32, 1<<layout.IDEpoch | lo&(1<<layout.IDEpoch-1)
+	node := n.d.intern(0, 0, layout.InternCut, layout.CutSegment, 0)
+	return uint64(node) << 32, 1<<layout.IDEpoch | lo&(1<<layout.IDEpoch-1)
 }
 
 // begin begins a walk from a context of the segment before.

@@ -127,6 +127,15 @@ func (r *Rotator) Next(files Files, end *End, errno uintptr) uintptr {
 	return 0
 }
 
+// skipped is when a segment ended that does not exist.
+const skipped = -1 << 63
+
+// Skip leaves out a number, which a directory has that is none of the program's.
+func (r *Rotator) Skip() {
+	*r.end(r.Number) = skipped
+	r.Number++
+}
+
 // Of returns what the header of the segment that ends says of it.
 func (r *Rotator) Of(end *End) layout.Rotation {
 	of := *r.Head
@@ -146,6 +155,9 @@ func (r *Rotator) drop(files Files, now int64) {
 		}
 	}
 	for ; r.oldest < r.Number && files.Rest(); r.oldest++ {
+		if *r.end(r.oldest) == skipped {
+			continue
+		}
 		if r.Number-r.oldest <= r.Keep && (r.Age == 0 || now-*r.end(r.oldest) <= r.Age) {
 			return
 		}
