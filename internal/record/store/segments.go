@@ -51,7 +51,7 @@ func isBegun(path string) bool {
 // OfUnfinished reports whether a segment that is not complete may have a file of that name.
 func OfUnfinished(name string) bool {
 	return slices.Contains(layout.UnfinishedFiles[:], name) ||
-		slices.Contains([]string{layout.FileNodes, layout.FileEpochs, layout.FileIDs}, name) ||
+		slices.Contains([]string{layout.FileNodes, layout.FileEpochs, layout.FileLog, layout.FileIDs}, name) ||
 		strings.HasPrefix(name, layout.FileCounts) || strings.HasPrefix(name, layout.FileEvents)
 }
 

@@ -39,7 +39,7 @@ var (
 	stemmaPCs   uintptr // the table of return addresses
 	stemmaText  uintptr // what the pc of an ID is relative to
 	stemmaStamp uint64  // what the lower half of an ID has beside the address: ids.Dacce.Stamp
-	stemmaFixed bool    // there are no further epochs: engine pcce
+	stemmaFixed bool    // there are no further epochs: engines pcce and lucce
 )
 
 // stemmaFramesSize is the room for the frames of one walk.

@@ -184,17 +184,22 @@ func stemmaExitSyscall(gp *g) {
 }
 
 // stemmaRewrite gives the frames of gp, whose stack goes on at pc and sp, words
-// of the current epoch. A word on its way to a callee is void. It runs on the
+// of the current epoch, or pairs of the current segment. One on its way to a callee is void. It runs on the
 // system stack.
 func stemmaRewrite(gp *g, pc, sp uintptr) {
 	lock(&stemma.lock)
 	stemmaMoveStart(gp)
-	st := stemmaStackOf(gp)
-	stemma.dacce.Rewrite(&st, func(skip int) ([]ids.Walked, int) {
+	walk := func(skip int) ([]ids.Walked, int) {
 		frames, _ := stemmaWalkFrom(gp, pc, sp, 0, true, skip)
 		return frames, stemma.encode.walked
-	})
-	gp.stemma.Ctx = stemmaNoWord
+	}
+	if stemma.encode.lucce {
+		stemma.lucce.Rewrite(stemmaPairsOf(gp), stemmaFromOf(gp), walk)
+	} else {
+		st := stemmaStackOf(gp)
+		stemma.dacce.Rewrite(&st, walk)
+	}
+	gp.stemma.Ctx = stemmaVoid
 	gp.stemma.Epoch = stemma.encode.epoch
 	unlock(&stemma.lock)
 }
@@ -206,7 +211,7 @@ func stemmaRewrite(gp *g, pc, sp uintptr) {
 //
 //go:nosplit
 func stemmaRenew(gp *g, saved stemmaContext) stemmaContext {
-	if !stemma.encode.on || stemma.encode.lucce || saved.epoch == gp.stemma.Epoch && saved.ctx != stemmaVoid ||
+	if !stemma.encode.on || saved.epoch == gp.stemma.Epoch && saved.ctx != stemmaVoid ||
 		gp.m.ncgo == 0 { // called from a thread of C
 		return saved
 	}
@@ -215,7 +220,11 @@ func stemmaRenew(gp *g, saved stemmaContext) stemmaContext {
 		lock(&stemma.lock)
 		saved.ctx, saved.epoch = stemmaVoid, gp.stemma.Epoch
 		if frames, _ := stemmaWalk(gp, pc, sp, 0, false); len(frames) > 0 {
-			if w, ok := stemma.dacce.Left(&frames[0].Frame); ok {
+			if stemma.encode.lucce {
+				if cell, pair, ok := stemma.lucce.Left(&frames[0].Frame); ok {
+					saved.ctx, saved.id, saved.version = cell, uintptr(pair.ID), uintptr(pair.Version)
+				}
+			} else if w, ok := stemma.dacce.Left(&frames[0].Frame); ok {
 				saved.ctx = uintptr(w)
 			}
 		}

@@ -1,7 +1,7 @@
 // Engine lucce in the running program: the slow path of function entry, and
 // captures. The context of an invocation is a pair, an id and a version; see
-// package layout, Lucce. There are no epochs: nothing stops the world, and no frame is
-// ever rewritten.
+// package layout, Lucce. There are no re-encodings: nothing stops the world, and no frame is
+// ever rewritten, but when a segment begins.
 
 package runtime
 
@@ -168,6 +168,7 @@ func stemmaFromOf(gp *g) [2]uint64 { return [2]uint64{uint64(gp.stemma.Start), u
 // stemmaLucceNewG notes the context of the go statement at callerpc in creator.
 // It runs on the system stack, with a P.
 func stemmaLucceNewG(newg, creator *g, callerpc uintptr) {
+	newg.stemma.Epoch = stemma.encode.epoch
 	f := findfunc(callerpc)
 	if stemma.encode.mute || !f.valid() || f.flag&layout.FuncFlagSlot == 0 {
 		return

@@ -12,19 +12,20 @@ func stemmaStartEncoder() {
 	if stemmaWants(layout.EventAlloc) {
 		debug.malloc = true // every allocation is shown to preMallocgcDebug
 	}
-	if stemma.encode.lucce {
-		return
-	}
 	lockInit(&stemma.encode.lock, lockRankForcegc)
-	stemmaWarm()
+	if stemma.encode.lucce {
+		stemmaFixed = true // nothing is encoded anew
+	} else {
+		stemmaWarm()
+	}
 	if !stemmaFixed || stemmaIDs.on {
-		go stemmaDacceEncoder()
+		go stemmaEncoder()
 	}
 }
 
-// stemmaDacceEncoder re-encodes, or ends a segment, whenever it is woken. It is a goroutine like any other,
+// stemmaEncoder re-encodes, or ends a segment, whenever it is woken. It is a goroutine like any other,
 // and parked without a timer, so that a deadlock is still found.
-func stemmaDacceEncoder() {
+func stemmaEncoder() {
 	stemma.encode.encoder = getg()
 	for {
 		lock(&stemma.encode.lock)

@@ -1,4 +1,4 @@
-// Rotation of context IDs, of engines dacce and pcce: a segment is a record as any other, with a run number of its own,
+// Rotation of context IDs: a segment is a record as any other, with a run number of its own,
 // see package ids. The next one is made ready in a directory beside the live one, while the program runs. Then the two
 // directories change their names in one system call, and the world is stopped to begin it. So whenever the program is
 // killed, each ID that it has given away is in a record.
@@ -43,7 +43,9 @@ var stemmaIDs struct {
 	on      bool
 	rotator segment.Rotator
 	head    layout.Rotation // what the rotator counts
-	next    ids.Next
+	next    ids.Next        // &dacce or &lucce
+	dacce   ids.DacceNext
+	lucce   ids.LucceNext
 	files   stemmaIDsRemover
 
 	started bool
@@ -90,15 +92,15 @@ func stemmaRotateIDsInit(shift uint) {
 	switch {
 	case !ok:
 		return
-	case stemma.encode.lucce:
-		stemmaNotRotated("the record of this engine has no segments")
-		return
 	case stemmaOption("verify") == "on":
 		stemmaNotRotated("what -verify compares has no segments")
 		return
 	}
 	s.size[0] = [...]uintptr{stemmaIDsFuncs: (1 << 28) >> shift, stemmaIDsNodes: layout.InternedBytes >> shift,
-		stemmaIDsEpochs: ids.EpochsSize >> shift, stemmaIDsMain: layout.ContextsSize}
+		stemmaIDsEncoding: ids.EpochsSize >> shift, stemmaIDsMain: layout.ContextsSize}
+	if stemma.encode.lucce {
+		stemmaIDsNames[stemmaIDsEncoding], s.size[0][stemmaIDsEncoding] = layout.FileLog, ids.LogSize>>shift
+	}
 	s.size[1] = s.size[0]
 	all := uintptr(0)
 	for _, size := range s.size[1] {
@@ -124,8 +126,14 @@ func stemmaRotateIDsInit(shift uint) {
 		stemmaNotRotated("out of memory")
 		return
 	}
-	stemma.dacce.InitNext(&s.next, shift)
-	s.next.EntryAt, s.next.ReturnOf = stemmaIDsEntry, stemmaIDsReturn
+	if stemma.encode.lucce {
+		stemma.lucce.InitNext(&s.lucce, shift)
+		s.next = &s.lucce
+	} else {
+		stemma.dacce.InitNext(&s.dacce, shift)
+		s.dacce.EntryAt, s.dacce.ReturnOf = stemmaIDsEntry, stemmaIDsReturn
+		s.next = &s.dacce
+	}
 	s.rotator.Rotation, s.rotator.Head = rotation, &s.head
 	s.rotator.Begin(stemmaWall())
 	s.due = nanotime() + rotation.Every
@@ -134,7 +142,7 @@ func stemmaRotateIDsInit(shift uint) {
 	s.on = true
 }
 
-// stemmaIDsEntry is ids.Next.EntryAt.
+// stemmaIDsEntry is ids.DacceNext.EntryAt.
 func stemmaIDsEntry(pc uint64) uint64 {
 	if f := findfunc(uintptr(pc)); f.valid() {
 		return uint64(f.entry())
@@ -142,7 +150,7 @@ func stemmaIDsEntry(pc uint64) uint64 {
 	return 0
 }
 
-// stemmaIDsReturn is ids.Next.ReturnOf.
+// stemmaIDsReturn is ids.DacceNext.ReturnOf.
 func stemmaIDsReturn(entry uint64, cell uint32) uint64 {
 	f := findfunc(uintptr(entry))
 	if !f.valid() || f.npcdata <= layout.PCDataSite {
@@ -256,7 +264,7 @@ func stemmaIDsWanted(now int64) bool {
 		return false
 	}
 	size, counts := stemmaIDsSize()
-	full := stemma.dacce.NearlyFull() || counts > uint64(stemmaEvents.size)/4*3
+	full := stemmaIDsNearlyFull() || counts > uint64(stemmaEvents.size)/4*3
 	if now < s.due && (s.rotator.Bytes == 0 || size <= s.began+s.rotator.Bytes) && (!full || now < s.ended.Now+least) {
 		return false
 	}
@@ -269,7 +277,7 @@ func stemmaIDsWanted(now int64) bool {
 //
 //go:nowritebarrierrec
 func stemmaIDsSize() (size, most uint64) {
-	size = stemma.record.UsedFuncs() + stemma.dacce.UsedInterned() + stemma.dacce.UsedEpochs()
+	size = stemma.record.UsedFuncs() + stemma.contexts.UsedInterned() + stemmaIDsEncodingUsed()
 	for i := range stemmaIDs.numPs.Load() {
 		if m := stemmaEventsOf(i); m.on[m.side&1] {
 			counts := events.CountsBytes(unsafe.Pointer(m.countsAt[m.side&1]))
@@ -277,6 +285,26 @@ func stemmaIDsSize() (size, most uint64) {
 		}
 	}
 	return size, most
+}
+
+// stemmaIDsNearlyFull reports whether a limit is near that a new segment is further away from.
+//
+//go:nowritebarrierrec
+func stemmaIDsNearlyFull() bool {
+	if stemma.encode.lucce {
+		return stemma.contexts.NearlyFull()
+	}
+	return stemma.dacce.NearlyFull()
+}
+
+// stemmaIDsEncodingUsed returns how many bytes say how ids are encoded: of dictionaries, or of the log.
+//
+//go:nowritebarrierrec
+func stemmaIDsEncodingUsed() uint64 {
+	if stemma.encode.lucce {
+		return stemma.lucce.UsedLog()
+	}
+	return stemma.dacce.UsedEpochs()
 }
 
 // stemmaRotateIDs ends a segment. It runs on the encoder.
@@ -353,24 +381,28 @@ func stemmaIDsBegin() (errno uintptr) {
 		h.Dropped, h.Failed = s.head.Dropped, s.head.Failed
 		unlock(&stemma.lock)
 	})
-	if !s.next.Begin(unsafe.Add(unsafe.Pointer(nil), lo[stemmaIDsMain]), span(stemmaIDsNodes), span(stemmaIDsEpochs),
+	if !s.next.Begin(unsafe.Add(unsafe.Pointer(nil), lo[stemmaIDsMain]), span(stemmaIDsNodes), span(stemmaIDsEncoding),
 		s.run) {
 		return linuxENOSPC
 	}
 	return 0
 }
 
-// stemmaEachStart calls visit for each goroutine that began at a go statement, until that returns false. Goroutines may
-// begin and end meanwhile, so that what is seen of one may be of another one.
-func stemmaEachStart(visit func(gp *g, epoch uint32) bool) {
+// stemmaEachStart calls visit for each goroutine that began at a go statement, with the epoch of that, 0 if there are no
+// epochs. Goroutines may begin and end meanwhile, so that what is seen of one may be of another one.
+func stemmaEachStart(visit func(gp *g, epoch uint32)) {
 	list, n := atomicAllG()
 	for i := range n {
 		gp := atomicAllGIndex(list, i)
 		if s := readgstatus(gp) &^ _Gscan; s == _Gdead || s == _Gidle {
 			continue // what it says is of the segment in which it ended
 		}
-		if from := atomic.Loaduintptr(&gp.stemma.From); from != 0 && !visit(gp, uint32(uint64(from)>>layout.IDEpoch)) {
-			return
+		if from := atomic.Loaduintptr(&gp.stemma.From); from != 0 {
+			epoch := uint32(0)
+			if !stemma.encode.lucce {
+				epoch = uint32(uint64(from) >> layout.IDEpoch)
+			}
+			visit(gp, epoch)
 		}
 		stemmaIDsRest()
 	}
@@ -390,13 +422,12 @@ func stemmaMoveEarly() (errno uintptr) {
 			})
 		}
 		following := none
-		stemmaEachStart(func(gp *g, at uint32) bool {
+		stemmaEachStart(func(gp *g, at uint32) {
 			if at == epoch {
 				stemmaStartParts(gp, true)
 			} else if at > epoch {
 				following = min(following, at)
 			}
-			return true
 		})
 		epoch, more = following, following != none
 	}
@@ -437,10 +468,12 @@ func stemmaIDsSwitch() (errno uintptr) {
 		systemstack(func() {
 			lock(&stemma.lock)
 			ok := false
-			if s.copied, ok = stemma.record.CopyFuncs(&s.funcs, s.copied, 1<<32); ok {
+			if s.copied, ok = stemma.record.CopyFuncs(&s.funcs, s.copied, 1<<32); ok && s.next.Complete() {
 				stemmaIDsNext()
-				c := stemma.dacce.Stats()
-				c.MaxPause = max(c.MaxPause, uint64(nanotime()-stopped))
+				if !stemma.encode.lucce {
+					c := stemma.dacce.Stats()
+					c.MaxPause = max(c.MaxPause, uint64(nanotime()-stopped))
+				}
 			} else {
 				errno = linuxENOSPC
 			}
@@ -458,7 +491,10 @@ func stemmaIDsNext() {
 	s.next.Switch(s.ended.Wall, s.rotator.Number)
 	s.now = 1 - s.now
 	stemma.record.Move(unsafe.Add(unsafe.Pointer(nil), s.lo[s.now][stemmaIDsMain]), s.funcs)
-	stemmaRun, stemmaStamp = s.run, stemma.dacce.Stamp()
+	stemmaRun = s.run
+	if !stemma.encode.lucce {
+		stemmaStamp = stemma.dacce.Stamp()
+	}
 	stemma.ino = s.ino
 	for i := range s.numPs.Load() {
 		stemmaEventsOf(i).turn()
@@ -489,7 +525,7 @@ func stemmaMoveStart(gp *g) {
 func stemmaStartIn(hi, lo, epoch uintptr) (newHi, newLo uintptr) {
 	s := &stemmaIDs
 	if !s.moving || epoch+1 < s.before {
-		h, l := s.next.Lost(uint64(lo))
+		h, l := s.next.Lost(uint64(hi), uint64(lo))
 		return uintptr(h), uintptr(l)
 	}
 	h, l := s.next.Start(uint64(hi), uint64(lo))
@@ -499,9 +535,9 @@ func stemmaStartIn(hi, lo, epoch uintptr) (newHi, newLo uintptr) {
 // stemmaMoveLate makes all goroutines that have not run since know where they began in the current segment.
 func stemmaMoveLate() {
 	s := &stemmaIDs
-	stemmaEachStart(func(gp *g, _ uint32) bool {
+	stemmaEachStart(func(gp *g, _ uint32) {
 		if gp.stemma.Epoch+1 >= s.first {
-			return true
+			return
 		}
 		stemmaStartParts(gp, false)
 		systemstack(func() {
@@ -512,13 +548,16 @@ func stemmaMoveLate() {
 			}
 			unlock(&stemma.lock)
 		})
-		return true
 	})
 	systemstack(func() {
 		lock(&stemma.lock)
 		s.moving = false
-		stemma.dacce.Begun()
-		s.carried = uintptr(stemma.dacce.UsedInterned())
+		if stemma.encode.lucce {
+			stemma.contexts.Begun()
+		} else {
+			stemma.dacce.Begun()
+		}
+		s.carried = uintptr(stemma.contexts.UsedInterned())
 		unlock(&stemma.lock)
 	})
 }

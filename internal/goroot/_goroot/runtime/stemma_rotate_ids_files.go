@@ -15,11 +15,12 @@ import (
 const (
 	stemmaIDsFuncs = iota
 	stemmaIDsNodes
-	stemmaIDsEpochs
+	stemmaIDsEncoding
 	stemmaIDsMain
 	stemmaIDsFiles
 )
 
+// stemmaIDsNames are the names of these files. With engine lucce there is a log instead of dictionaries.
 var stemmaIDsNames = [stemmaIDsFiles]string{layout.FileFuncs, layout.FileNodes, layout.FileEpochs, layout.FileIDs}
 
 // stemmaEventsAside makes ready where the events of a P are in each other segment. Where there are no addresses, or too
@@ -229,8 +230,8 @@ func (f *stemmaIDsRemover) do(what uint32) (errno uintptr) {
 //go:nowritebarrierrec
 func (f *stemmaIDsRemover) fill() (errno uintptr) {
 	s := &stemmaIDs
-	if !s.next.WriteEpoch(stemmaWall(), stemmaIDsRestThread) {
-		return linuxENOSPC
+	if errno = f.fillEncoding(); errno != 0 {
+		return errno
 	}
 	for ok := true; s.copied < stemma.record.UsedFuncs(); {
 		if s.copied, ok = stemma.record.CopyFuncs(&s.funcs, s.copied, segment.Part); !ok {
@@ -242,6 +243,28 @@ func (f *stemmaIDsRemover) fill() (errno uintptr) {
 	}
 	s.next.Ready()
 	return f.rename()
+}
+
+// fillEncoding writes how ids are encoded. It returns the number of an error.
+//
+//go:nowritebarrierrec
+func (f *stemmaIDsRemover) fillEncoding() (errno uintptr) {
+	s := &stemmaIDs
+	if !stemma.encode.lucce {
+		if !s.dacce.WriteEpoch(stemmaWall(), stemmaIDsRestThread) {
+			return linuxENOSPC
+		}
+		return 0
+	}
+	for left, ok := uint64(1), true; left > 0; {
+		if left, ok = s.lucce.CopyLog(segment.Part); !ok {
+			return linuxENOSPC
+		}
+		if !f.Rest() {
+			return segment.Left
+		}
+	}
+	return 0
 }
 
 // stemmaIDsRestThread is Rest.
@@ -307,11 +330,15 @@ func (f *stemmaIDsRemover) prepare() (errno uintptr) {
 			return errno
 		}
 	}
-	funcs, sites := stemma.dacce.Known()
+	encoding := stemmaIDsEncodingUsed()
+	if !stemma.encode.lucce {
+		funcs, sites := stemma.contexts.Known()
+		encoding = uint64(funcs)*layout.EpochFuncSize + uint64(sites)*layout.EpochSiteSize
+	}
 	want := [stemmaIDsFiles]uintptr{
-		stemmaIDsFuncs:  uintptr(stemma.record.UsedFuncs()) + stemmaFirstStep,
-		stemmaIDsNodes:  s.carried + s.carried/4 + stemmaFirstStep,
-		stemmaIDsEpochs: uintptr(funcs)*layout.EpochFuncSize + uintptr(sites)*layout.EpochSiteSize + stemmaFirstStep,
+		stemmaIDsFuncs:    uintptr(stemma.record.UsedFuncs()) + stemmaFirstStep,
+		stemmaIDsNodes:    s.carried + s.carried/4 + stemmaFirstStep,
+		stemmaIDsEncoding: uintptr(encoding) + stemmaFirstStep,
 	}
 	for i, lo := range s.lo[1-s.now] {
 		file := stemmaFileAt(lo)
@@ -417,9 +444,9 @@ func (f *stemmaIDsRemover) leave() {
 //go:nowritebarrierrec
 func (f *stemmaIDsRemover) complete() {
 	s := &stemmaIDs
-	nodes, epochs := s.next.Former()
+	nodes, encoding := s.next.Former()
 	used := [stemmaIDsFiles]uintptr{stemmaIDsFuncs: uintptr(s.copied), stemmaIDsNodes: uintptr(nodes),
-		stemmaIDsEpochs: uintptr(epochs), stemmaIDsMain: layout.ContextsSize}
+		stemmaIDsEncoding: uintptr(encoding), stemmaIDsMain: layout.ContextsSize}
 	for i := range s.numPs.Load() {
 		stemmaEventsOf(i).cut()
 	}

@@ -19,6 +19,7 @@ type Contexts struct {
 	internedFile
 	rec    *recorder.Recorder
 	budget uint32         // numbers of interned entries are less, and less than maxNum
+	begun  uint64         // entries that the segment began with
 	pcs    unsafe.Pointer // the table of return addresses
 	numPC  uint32         // entries in it
 	text   uint64         // address that the PC of an ID is relative to
@@ -113,6 +114,21 @@ func needs[T any](mem *memory.Span, _ []T, n uint32) bool {
 
 // LimitInterned makes the numbers of interned entries, which begin at 1, less than n. Contexts that need more are cut.
 func (c *Contexts) LimitInterned(n uint64) { c.budget = uint32(min(n, uint64(c.maxNum)-1)) }
+
+// NearlyFull reports whether three quarters are in use of the interned entries that were left when the segment began. It
+// may be called without the lock.
+func (c *Contexts) NearlyFull() bool { return nearlyFull(c.internedUsed, c.begun, uint64(c.budget)) }
+
+// nearlyFull reports whether three quarters are in use of what was left when the segment began.
+func nearlyFull(used, began, all uint64) bool { return began < all && used-began > (all-began)/4*3 }
+
+// Begun notes that the segment has all that it has of the one before.
+func (c *Contexts) Begun() { c.begun = c.internedUsed }
+
+// Known returns how many functions and sites there are. It may be called without the lock.
+func (c *Contexts) Known() (funcs, sites uint32) {
+	return memory.Load32(&c.numFuncs), memory.Load32(&c.numSites)
+}
 
 // LimitStacks bounds the memory of all ccStacks together, in bytes.
 func (c *Contexts) LimitStacks(n uintptr) { c.stacks.left = n }

@@ -24,8 +24,7 @@ type Dacce struct {
 	numEdges, maxEdge uint32
 	targets           index  // edges by site and target
 	internals         index  // interned entries by contents
-	begunInterned     uint64 // entries that the segment began with, and bytes of dictionaries
-	begunEpochs       uint64
+	begunEpochs       uint64 // bytes of dictionaries that the segment began with
 	pushed            uint64 // pushes that were counted in segments that have ended
 	missed            uint64 // entries that another encoding would have spared, since the last snapshot
 	plan              plan
@@ -79,21 +78,16 @@ func (c *Dacce) Epoch() uint64 { return c.epoch }
 // UsedEpochs returns the bytes of epochs that are in use.
 func (c *Dacce) UsedEpochs() uint64 { return c.epochsUsed }
 
-// Known returns how many functions and sites there are. It may be called without the lock.
-func (c *Dacce) Known() (funcs, sites uint32) {
-	return memory.Load32(&c.numFuncs), memory.Load32(&c.numSites)
-}
-
-// NearlyFull reports whether three quarters are in use of what was left when the segment began: of the interned entries
-// that there may be, or of the memory of dictionaries. It may be called without the lock.
+// NearlyFull is that of the Contexts, or of the memory of dictionaries. It may be called without the lock.
 func (c *Dacce) NearlyFull() bool {
-	nearly := func(used, began, all uint64) bool { return began < all && used-began > (all-began)/4*3 }
-	return nearly(c.internedUsed, c.begunInterned, uint64(c.budget)) ||
-		nearly(c.epochsUsed, c.begunEpochs, c.epochs.Size())
+	return c.Contexts.NearlyFull() || nearlyFull(c.epochsUsed, c.begunEpochs, c.epochs.Size())
 }
 
 // Begun notes that the segment has all that it has of the one before.
-func (c *Dacce) Begun() { c.begunInterned, c.begunEpochs = c.internedUsed, c.epochsUsed }
+func (c *Dacce) Begun() {
+	c.Contexts.Begun()
+	c.begunEpochs = c.epochsUsed
+}
 
 // Enter makes the function with the given data known, if it is not. It returns
 // its index, or 0 if there are too many functions. isNew tells that the record

@@ -124,7 +124,7 @@ type computer struct {
 
 	recalled int // captures of contexts that were pushed again
 
-	next     *ids.Next // nil where segments do not end
+	next     *ids.DacceNext // nil where segments do not end
 	number   uint64    // the run number of the segment
 	segment  int       // how many came before
 	former   []former  // segments that have ended, and whose memory is still there

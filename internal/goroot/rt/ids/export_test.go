@@ -37,7 +37,7 @@ func (c *Dacce) LimitFuncs(n uint32) { c.max.funcs = n + 1 }
 func (c *Dacce) LimitSites(n uint32) { c.max.sites = n }
 
 // LimitSteps leaves room for so many steps of a walk.
-func (n *Next) LimitSteps(steps int) {
+func (n *DacceNext) LimitSteps(steps int) {
 	for i := range n.walks {
 		n.walks[i].steps = n.walks[i].steps[:steps]
 	}

@@ -357,7 +357,7 @@ func (l *Lucce) Append(kind, function, site, n uint32, a, b uint64) {
 	}
 	e := (*layout.LogEntry)(l.log.At(l.logUsed))
 	*e = layout.LogEntry{Kind: kind, Func: function, Site: site, N: n, A: a, B: b}
-	l.logUsed += layout.LogEntrySize
+	memory.StoreRel64(&l.logUsed, l.logUsed+layout.LogEntrySize)
 	memory.StoreRel64(&l.Stats().LogUsed, l.logUsed)
 }
 
@@ -436,28 +436,27 @@ func paired(parent uint32, c uint64, kind uint32, place, target uint64) layout.I
 //
 //go:nosplit
 func (l *Lucce) lookup(n *layout.Interned) uint32 {
-	if recent := l.recentOn(n.Parent); recent != nil {
+	return lookupIn(&l.internedFile, l.entries.base, n)
+}
+
+// lookupIn is lookup in a file of interned entries, with the base of its table.
+//
+//go:nosplit
+func lookupIn(f *internedFile, base uintptr, n *layout.Interned) uint32 {
+	if recent := f.recentOn(n.Parent); recent != nil {
 		for k := memory.Load64(recent); k != 0; k >>= 32 {
-			if *l.interned(uint32(k)) == *n {
+			if *f.interned(uint32(k)) == *n {
 				return uint32(k)
 			}
 		}
 	}
-	i := l.inTable(n)
-	if i != 0 {
-		l.noteRecent(n.Parent, i)
-	}
-	return i
-}
-
-// inTable is lookup in the hash table.
-//
-//go:nosplit
-func (l *Lucce) inTable(n *layout.Interned) uint32 {
-	base := l.entries.base
 	for h := hashInterned(n); ; h++ {
 		i := memory.Load32(slot(base, h))
-		if i == 0 || *l.interned(i) == *n {
+		if i == 0 {
+			return 0
+		}
+		if *f.interned(i) == *n {
+			f.noteRecent(n.Parent, i)
 			return i
 		}
 	}
@@ -471,16 +470,26 @@ func (l *Lucce) intern(n layout.Interned) uint32 {
 	if i := l.lookup(&n); i != 0 {
 		return i
 	}
-	i := uint32(l.internedUsed)
-	if i >= l.budget || !l.internedRoom(i) ||
-		!l.entries.grow(&l.mem, func(i uint32) uint32 { return hashInterned(l.interned(i)) }) {
+	i, ok := l.internIn(&l.internedFile, &l.entries, &n)
+	if !ok {
 		return l.Cut()
 	}
-	l.addInterned(&n)
-	put(l.entries.base, hashInterned(&n), i)
-	l.entries.num++
-	l.noteRecent(n.Parent, i)
 	return i
+}
+
+// internIn returns the number of an entry that is new in a file of interned entries. ok is false if there is no room
+// for it.
+func (l *Lucce) internIn(f *internedFile, entries *table, n *layout.Interned) (i uint32, ok bool) {
+	i = uint32(f.internedUsed)
+	if i >= l.budget || !f.internedRoom(i) ||
+		!entries.grow(&l.mem, func(i uint32) uint32 { return hashInterned(f.interned(i)) }) {
+		return 0, false
+	}
+	f.addInterned(n)
+	put(entries.base, hashInterned(n), i)
+	entries.num++
+	f.noteRecent(n.Parent, i)
+	return i, true
 }
 
 // Root returns the pair of the function with the ID target and the index t that begins a goroutine,
@@ -546,6 +555,8 @@ func (l *Lucce) Down(st PairStack, from [2]uint64, below uint64, frames []Walked
 	f := &frames[0]
 	fault := layout.FaultID(uint64(f.PC))
 	switch {
+	case f.Func == 0 && f.Slot != 0:
+		return l.cut(v) // there was no room for the function
 	case len(frames) == 1 && f.Func != 0:
 		return l.Root(from, below, l.ID(f.Func), f.Func)
 	case len(frames) == 1:
@@ -555,6 +566,22 @@ func (l *Lucce) Down(st PairStack, from [2]uint64, below uint64, frames []Walked
 	}
 	// A function that calls nothing has no data. A fault in it stands for it.
 	return l.Begin(st, layout.InternCall, uint64(frames[1].PC), fault, 0, c, v)
+}
+
+// Rewrite gives all frames of a goroutine new pairs, as Dacce.Rewrite gives them new words. from is as for Root.
+func (l *Lucce) Rewrite(st PairStack, from [2]uint64, walk func(skip int) (frames []Walked, total int)) {
+	c, v := uint64(0), uint64(0)
+	rewrite(walk, func(frames []Walked) {
+		c, v = l.Down(st, from, 0, frames, c, v)
+		if f := &frames[0]; f.Slot != 0 {
+			*pairAt(f.Slot) = layout.Pair{Version: v, ID: c}
+		}
+	})
+}
+
+// pairAt returns the pair whose id is at address slot.
+func pairAt(slot uintptr) *layout.Pair {
+	return (*layout.Pair)(unsafe.Add(unsafe.Pointer(nil), slot-unsafe.Offsetof(layout.Pair{}.ID)))
 }
 
 // TryCapture is CaptureID for what fits an ID on top of entries that are interned. It needs no lock.
@@ -582,6 +609,16 @@ func (l *Lucce) CaptureID(st PairStack, c, v uint64, pc uintptr) (hi, lo uint64)
 		n = l.intern(paired(n, c, layout.InternAt, uint64(pc), 0))
 	}
 	return uint64(n) << 32, layout.IDMark
+}
+
+// Left returns the cell and the pair that the call in the frame f leaves for its callee. ok is false if the frame has no
+// pair, or the call no cell.
+func (l *Lucce) Left(f *Frame) (cell uintptr, pair layout.Pair, ok bool) {
+	s, ok := l.cell(f)
+	if !ok || f.Slot == 0 {
+		return 0, pair, false
+	}
+	return l.av(s), *pairAt(f.Slot), true
 }
 
 // SiteOf returns the index of a frame's site among all sites; ok is false if it has no cell.

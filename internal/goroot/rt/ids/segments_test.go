@@ -17,7 +17,7 @@ type former map[string][]byte
 
 // rotates makes m end segments.
 func (m *computer) rotates() {
-	m.next = &ids.Next{
+	m.next = &ids.DacceNext{
 		EntryAt: func(pc uint64) uint64 {
 			for _, list := range [...][]*function{m.funcs, m.leaves} {
 				for _, f := range list {

@@ -83,12 +83,23 @@ type Walked struct {
 // for a part only, the outermost ones come first, part by part: two frames must have room.
 func (c *Dacce) Rewrite(st *Stack, walk func(skip int) (frames []Walked, total int)) {
 	c.Stats().Rewrites++
+	w := uint64(0)
+	rewrite(walk, func(frames []Walked) {
+		w = c.Down(st, w, frames)
+		if f := &frames[0]; f.Slot != 0 {
+			*word(f.Slot) = w
+		}
+	})
+}
+
+// rewrite calls frame for each frame of a stack, outermost first, with those further out behind it, as far as there is
+// room for them: at least one. The function walk is that of Rewrite.
+func rewrite(walk func(skip int) (frames []Walked, total int), frame func(frames []Walked)) {
 	frames, total := walk(0)
 	room := len(frames)
 	if room < min(total, 2) {
 		return
 	}
-	w := uint64(0)
 	for end := total; end > 0; {
 		skip := max(end-room, 0)
 		known := 0 // of the frames of this part the last one, which was the first of the part before
@@ -100,10 +111,7 @@ func (c *Dacce) Rewrite(st *Stack, walk func(skip int) (frames []Walked, total i
 		}
 		frames = frames[:end-skip]
 		for i := len(frames) - 1 - known; i >= 0; i-- {
-			w = c.Down(st, w, frames[i:])
-			if f := &frames[i]; f.Slot != 0 {
-				*word(f.Slot) = w
-			}
+			frame(frames[i:])
 		}
 		if skip == 0 {
 			return

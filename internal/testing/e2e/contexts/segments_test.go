@@ -89,7 +89,17 @@ func runLogs(t *testing.T, exe string, want int, env ...string) (r e2e.Result, s
 // all that led to it, also in the program, while it runs.
 func TestSegments(t *testing.T) {
 	e2e.NeedMore(t)
-	for _, engine := range []string{"dacce", "pcce"} {
+	endSegments(t, "dacce", "pcce")
+}
+
+// TestSegmentsLucce is TestSegments for engine lucce.
+func TestSegmentsLucce(t *testing.T) {
+	e2e.NeedFull(t)
+	endSegments(t, "lucce")
+}
+
+func endSegments(t *testing.T, engines ...string) {
+	for _, engine := range engines {
 		exe := e2e.BuildDir(t, filepath.Join("testdata", "logs"), "-engine="+engine)
 		for _, env := range e2e.Few(2, "STEMMA_ROTATE=5ms STEMMA_REENCODE_US=1000", "STEMMA_ROTATE=20ms LOGS_EXIT=1",
 			"STEMMA_ROTATE=1ms GOGC=1", "STEMMA_ROTATE=1h,1KiB", "STEMMA_ROTATE=3ms GODEBUG=gcstoptheworld=1",
@@ -115,7 +125,17 @@ func TestSegments(t *testing.T) {
 // TestSegmentsKilled kills such programs at random moments. A reader that was there before decodes while names change.
 func TestSegmentsKilled(t *testing.T) {
 	e2e.NeedMore(t)
-	exe := e2e.BuildDir(t, filepath.Join("testdata", "logs"), "-engine=dacce")
+	killLogs(t, "dacce")
+}
+
+// TestSegmentsKilledLucce is TestSegmentsKilled for engine lucce.
+func TestSegmentsKilledLucce(t *testing.T) {
+	e2e.NeedFull(t)
+	killLogs(t, "lucce")
+}
+
+func killLogs(t *testing.T, engine string) {
+	exe := e2e.BuildDir(t, filepath.Join("testdata", "logs"), "-engine="+engine)
 	ended := 0
 	few := len(e2e.Few(8, make([]int, 40)...))
 	for i := 0; i < few || ended < 5 && i < 40; i++ {
@@ -156,7 +176,13 @@ func TestSegmentsKilled(t *testing.T) {
 // TestSegmentEvents adds up the events of all segments: none is missing, and none is there twice.
 func TestSegmentEvents(t *testing.T) {
 	e2e.NeedFull(t)
-	exe := e2e.BuildDir(t, filepath.Join("testdata", "logs"), "-engine=dacce",
+	for _, engine := range []string{"dacce", "lucce"} {
+		t.Run(engine, func(t *testing.T) { addUpEvents(t, engine) })
+	}
+}
+
+func addUpEvents(t *testing.T, engine string) {
+	exe := e2e.BuildDir(t, filepath.Join("testdata", "logs"), "-engine="+engine,
 		"-events=alloc,go,block,panic,error", "-event-log")
 	r, _ := runLogs(t, exe, 3, "STEMMA_ROTATE=10ms")
 	_, _, last := checkLogged(t, open(t, filepath.Dir(r.Dir)), r.Stdout)

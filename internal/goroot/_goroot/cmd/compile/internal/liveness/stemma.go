@@ -7,12 +7,14 @@ import (
 	"internal/runtime/stemma/layout"
 	"slices"
 	"strings"
+	"unsafe"
 )
 
 // StemmaMarkUnencoded calls mark for the ID of each value, and markBlock for
 // that of each block, at which the word of an invocation is in registers alone:
 // on entry between g, or the slow path, and the slot, and before a call between the slot and g.
-// There a goroutine must not stop, because a re-encoding could not find it.
+// There a goroutine must not stop, because a re-encoding could not find it. Of a pair the version is the last to be
+// stored in the slot, and g has it when its cell is stored.
 func StemmaMarkUnencoded(f *ssa.Func, mark, markBlock func(ssa.ID)) {
 	if len(f.Stemma.Sites) == 0 || !f.Stemma.Moves {
 		return
@@ -26,9 +28,12 @@ func StemmaMarkUnencoded(f *ssa.Func, mark, markBlock func(ssa.ID)) {
 				in = true // what it reads and the word, which comes later, must be of one epoch
 				continue
 			case v.Op == ssa.StemmaTarget.AtomicLoad && stemmaIsSlot(v):
+				if in { // half of a pair is loaded
+					mark(v.ID)
+				}
 				in = true
-				continue // stopped before the load is harmless
-			case stemmaTakesWord(v):
+				continue // stopped before the first load is harmless
+			case stemmaTakesWord(v), f.Stemma.Pairs && stemmaLeavesID(v):
 				if in {
 					mark(v.ID)
 				}
@@ -39,7 +44,7 @@ func StemmaMarkUnencoded(f *ssa.Func, mark, markBlock func(ssa.ID)) {
 				continue
 			}
 			mark(v.ID)
-			if v.Op == ssa.StemmaTarget.Store && (stemmaIsSlot(v) || stemmaIsContext(v)) {
+			if stemmaFillsSlot(v) || v.Op == ssa.StemmaTarget.Store && stemmaIsContext(v) {
 				in = false
 			}
 		}
@@ -57,7 +62,7 @@ func stemmaMarkFresh(f *ssa.Func, mark, markBlock func(ssa.ID)) {
 	var back func(b *ssa.Block, values []*ssa.Value)
 	back = func(b *ssa.Block, values []*ssa.Value) {
 		for _, v := range slices.Backward(values) {
-			if v.Op == ssa.StemmaTarget.Store && stemmaIsSlot(v) {
+			if stemmaFillsSlot(v) {
 				return
 			}
 			mark(v.ID)
@@ -72,12 +77,25 @@ func stemmaMarkFresh(f *ssa.Func, mark, markBlock func(ssa.ID)) {
 	}
 	for _, b := range f.Blocks {
 		for i, v := range b.Values {
-			if v.Op == ssa.StemmaTarget.Store && stemmaIsContext(v) && stemmaIsFresh(v.Args[1]) {
+			if stemmaLeavesFresh(f, v) {
 				mark(v.ID)
 				back(b, b.Values[:i])
 			}
 		}
 	}
+}
+
+// stemmaLeavesFresh reports whether v stores in g a word, or the id of a pair, that was not loaded from the slot.
+func stemmaLeavesFresh(f *ssa.Func, v *ssa.Value) bool {
+	if f.Stemma.Pairs {
+		return stemmaLeavesID(v) && !stemmaIsSlotLoad(v.Args[1])
+	}
+	return v.Op == ssa.StemmaTarget.Store && stemmaIsContext(v) && stemmaIsFresh(v.Args[1])
+}
+
+// stemmaLeavesID reports whether v stores the id of a pair in g, with or without the version.
+func stemmaLeavesID(v *ssa.Value) bool {
+	return stemmaStores(v) && v.AuxInt == layout.GID && v.Args[0].Op == ssa.OpGetG
 }
 
 // stemmaIsFresh reports whether v, the word that a call leaves in g, is made of one that is not loaded from the slot.
@@ -117,7 +135,7 @@ func stemmaEntering(f *ssa.Func) map[*ssa.Block]bool {
 			entering[next] = true
 			stored := false
 			for _, v := range next.Values {
-				stored = stored || v.Op == ssa.StemmaTarget.Store && stemmaIsSlot(v)
+				stored = stored || stemmaFillsSlot(v)
 			}
 			if !stored {
 				visit(next)
@@ -130,7 +148,7 @@ func stemmaEntering(f *ssa.Func) map[*ssa.Block]bool {
 			switch {
 			case stemmaTakesWord(v):
 				loaded = true
-			case v.Op == ssa.StemmaTarget.Store && stemmaIsSlot(v):
+			case stemmaFillsSlot(v):
 				loaded = false
 			}
 		}
@@ -158,6 +176,16 @@ func stemmaReadsData(v *ssa.Value) bool {
 func stemmaIsSlot(v *ssa.Value) bool {
 	n, ok := v.Aux.(*ir.Name)
 	return ok && n.Sym().Name == ".stemma"
+}
+
+// stemmaFillsSlot reports whether v stores the last word of the slot: the only one, or the version, which lies first.
+func stemmaFillsSlot(v *ssa.Value) bool {
+	return stemmaStores(v) && stemmaIsSlot(v) && v.AuxInt == int64(unsafe.Offsetof(layout.Pair{}.Version))
+}
+
+// stemmaStores reports whether v stores one word or two.
+func stemmaStores(v *ssa.Value) bool {
+	return v.Op == ssa.StemmaTarget.Store || v.Op == ssa.StemmaTarget.StorePair
 }
 
 // stemmaIsContext reports whether v loads or stores g's word.

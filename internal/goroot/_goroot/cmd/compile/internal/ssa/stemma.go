@@ -14,6 +14,7 @@ type StemmaCounters struct {
 	Left   int         // how many there are now
 	Sites  map[ID]int  // cce: for each call value the index + 1 of its site
 	Moves  bool        // cce: words in frames may change while the goroutine is stopped
+	Pairs  bool        // and are pairs
 
 	Calls map[int]StemmaCall // the calls that counters count, by the counter before it went anywhere
 	Alone map[int]bool       // the counters that stay on their own, to check others with

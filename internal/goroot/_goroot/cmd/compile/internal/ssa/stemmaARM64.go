@@ -7,6 +7,7 @@ var stemmaARM64 = stemmaTarget{
 	Load:       OpARM64MOVDload,
 	AtomicLoad: OpStemmaWord,
 	Store:      OpARM64MOVDstore,
+	StorePair:  OpARM64STP,
 	Const:      OpARM64MOVDconst,
 	Add:        OpARM64ADD,
 	AddConst:   OpARM64ADDconst,

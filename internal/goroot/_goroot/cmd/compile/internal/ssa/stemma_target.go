@@ -14,7 +14,7 @@ type stemmaTarget struct {
 	Due bool
 
 	// Operations of the architecture that passes look for. One that it does not have is OpInvalid, which no value is.
-	WB, Load, AtomicLoad, Store, Const, Add, AddLoad, AddConst, closure Op
+	WB, Load, AtomicLoad, Store, StorePair, Const, Add, AddLoad, AddConst, closure Op
 
 	define func()        // makes the entries of our own operations
 	lower  func(f *Func) // what stemmaLower does; nil for nothing

@@ -84,11 +84,16 @@ func (s *state) stemmaLeaveWord(cell int) {
 
 // stemmaLoadWord returns the frame's word.
 func (s *state) stemmaLoadWord() *ssa.Value {
-	word := types.Types[types.TUINT64]
 	if s.stemma.fresh == s.curBlock {
 		return s.stemma.node
 	}
-	load := s.newValue2(ssa.OpAtomicLoad64, types.NewTuple(word, types.TypeMem), s.addr(s.stemma.slot), s.mem())
+	return s.stemmaLoadSlot(s.addr(s.stemma.slot))
+}
+
+// stemmaLoadSlot loads a word of the slot as if others could write it.
+func (s *state) stemmaLoadSlot(addr *ssa.Value) *ssa.Value {
+	word := types.Types[types.TUINT64]
+	load := s.newValue2(ssa.OpAtomicLoad64, types.NewTuple(word, types.TypeMem), addr, s.mem())
 	w := s.newValue1(ssa.OpSelect0, word, load)
 	s.vars[memVar] = s.newValue1(ssa.OpSelect1, types.TypeMem, load)
 	return w

@@ -35,8 +35,11 @@
 //
 // A step never changes, so it needs no lock to read one. The slow path is a call to
 // runtime.stemmaLucceEnter, with the conventions of runtime.stemmaEnter; it leaves the
-// version in g. Nobody changes the pair in a frame, so that the compiler may keep it
-// in registers, and preemption does no harm anywhere.
+// version in g.
+//
+// When a segment begins, the pairs in the frames of a goroutine that is not running
+// change. So they are loaded and guarded as words are with dacce: a goroutine is not
+// preempted while half of a pair, or all of it, is in registers or in g alone.
 
 package ssagen
 
@@ -57,9 +60,12 @@ func init() {
 		site:    (*state).stemmaEncodedSite,
 		leave:   (*state).stemmaLeavePair,
 		unknown: func(s *state) *ssa.Value { return s.stemmaRuntimeCell("runtime.stemmaNoCell") },
-		seal:    (*state).stemmaSealSites,
-		data:    (*stemmaMeta).emitCells,
-		slow:    "runtime.stemmaLucceEnter",
+		seal: func(s *state) {
+			s.stemmaSealSites()
+			s.f.Stemma.Moves, s.f.Stemma.Pairs = true, true
+		},
+		data: (*stemmaMeta).emitCells,
+		slow: "runtime.stemmaLucceEnter",
 	}, "lucce")
 }
 
@@ -146,8 +152,8 @@ func (s *state) stemmaLeavePair(cell int) {
 	if s.stemma.fresh == s.curBlock { // nothing was called: g still has the version
 		s.store(u64, s.stemmaG(layout.GID), s.stemma.node)
 	} else {
-		s.store(u64, s.stemmaG(layout.GID), s.rawLoad(u64, s.stemmaHalf(stemmaPairID)))
-		s.store(u64, s.stemmaG(layout.GVersion), s.rawLoad(u64, s.stemmaHalf(stemmaPairVersion)))
+		s.store(u64, s.stemmaG(layout.GID), s.stemmaLoadSlot(s.stemmaHalf(stemmaPairID)))
+		s.store(u64, s.stemmaG(layout.GVersion), s.stemmaLoadSlot(s.stemmaHalf(stemmaPairVersion)))
 	}
 	addr := s.stemmaRuntimeCell("runtime.stemmaGoCell")
 	if cell != noCell {
