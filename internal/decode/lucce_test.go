@@ -3,6 +3,7 @@ package decode_test
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/record/raw"
+	"github.com/stemma-go/stemma/internal/testing/level"
 	"github.com/stemma-go/stemma/internal/testing/recordtest"
 )
 
@@ -29,7 +31,9 @@ type lucceProgram struct {
 	first   []encoder.Site
 	root    encoder.Site
 	stack   []lucceFrame
+	from    [2]uint64 // what the goroutine began with
 	took    []lucceContext
+	cut     int // contexts of segments that have ended
 }
 
 // A lucceFrame is an invocation; outer is what is further out than the first frame of a goroutine.
@@ -76,6 +80,7 @@ func newLucceProgram(t testing.TB, next func(n int) int, n int, budget uint64) *
 
 func (p *lucceProgram) enterRoot(fn int) {
 	p.stack = []lucceFrame{{p.l.Root(p.funcs[fn], layout.RootMain), fn, 0, "[main]"}}
+	p.from = [2]uint64{layout.RootMain, 0}
 	p.ref.Unwind(encoder.Main, 0)
 	p.ref.Call(encoder.Main, p.root, encoder.Func(fn+1))
 }
@@ -100,6 +105,7 @@ func (p *lucceProgram) step(next func(n int) int) {
 			p.ref.Unwind(encoder.Main, keep)
 		}
 	case op < 97: // the rest of the program is a goroutine
+		p.from = p.l.Began(top.LucceFrame, top.site)
 		f := p.l.Go(top.LucceFrame, top.site, p.funcs[target])
 		p.stack, p.ref = []lucceFrame{{f, target, 0, p.want("go ")}}, nil
 	case op < 98:
@@ -109,6 +115,7 @@ func (p *lucceProgram) step(next func(n int) int) {
 	case op < 99:
 		p.ref = nil
 		p.stack = []lucceFrame{{p.l.Root(p.funcs[target], layout.RootTimer), target, 0, "[timer]"}}
+		p.from = [2]uint64{layout.RootTimer, 0}
 	default: // as the runtime calls back what empties pools
 		p.ref = nil
 		f := p.l.RootOn(top.LucceFrame, p.funcs[target], layout.RootGC)
@@ -134,7 +141,7 @@ func (p *lucceProgram) capture(next func(n int) int) {
 	top := &p.stack[len(p.stack)-1]
 	top.site = next(len(p.targets[top.fn]))
 	hi, lo := p.l.Capture(top.LucceFrame, top.site)
-	c := lucceContext{id: ctxid.ID{Hi: hi, Lo: lo, Run: recordtest.Run}, want: p.want("")}
+	c := lucceContext{id: ctxid.ID{Hi: hi, Lo: lo, Run: p.l.Run}, want: p.want("")}
 	if p.ref != nil {
 		c.ref = p.ref.Capture(encoder.Main)
 		c.calls = []encoder.Call{{Site: p.root, Func: encoder.Func(p.stack[0].fn + 1)}}
@@ -150,7 +157,13 @@ func (p *lucceProgram) capture(next func(n int) int) {
 // check decodes all that was captured, and returns how many contexts were truncated.
 func (p *lucceProgram) check(ref *encoder.Lucce) (truncated int) {
 	p.t.Helper()
-	prof, err := record.Open(p.l.FS())
+	return p.checkIn(p.l.FS(), ref)
+}
+
+// checkIn is check for a record.
+func (p *lucceProgram) checkIn(files fs.FS, ref *encoder.Lucce) (truncated int) {
+	p.t.Helper()
+	prof, err := record.Open(files)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -213,6 +226,69 @@ func TestLucceTheorem1(t *testing.T) {
 		entries, slow, steps)
 	if beyond < 100 {
 		t.Errorf("%d paths went beyond 63 bits, want many", beyond)
+	}
+}
+
+// rotate ends a segment, and decodes what was captured in it. It does not while a root has begun on top of others: then
+// the world is stopped.
+func (p *lucceProgram) rotate(r *rand.Rand) {
+	g := &recordtest.LucceGoroutine{From: p.from}
+	for i := range p.stack {
+		f := &p.stack[i]
+		if i > 0 && f.outer != "" {
+			return
+		}
+		at, site := f.site, f.site
+		pc := f.Func.Return(at)
+		if site >= 999 {
+			pc, site = f.Func.Return(at-999)+1, -1
+		}
+		g.Frames, g.Returns, g.Sites = append(g.Frames, &f.LucceFrame), append(g.Returns, pc), append(g.Sites, site)
+	}
+	old := p.l.Rotate(r, g, nil)
+	if old != nil {
+		p.from = g.From
+		p.cut += p.checkIn(old, nil)
+		p.took = p.took[:0]
+	}
+}
+
+// TestLucceSegments ends segments of random programs at any moment, and decodes each ID by its segment. Walks have room
+// for few steps, and stacks are walked part by part. With a small budget contexts are cut, and never wrong.
+func TestLucceSegments(t *testing.T) {
+	contexts, segments, left, beyond, started := 0, 0, 0, 0, 0
+	for seed := range level.Rounds[uint64](40, 400) {
+		r := rand.New(rand.NewPCG(seed, 19))
+		budget := uint64(0)
+		if seed%4 == 3 {
+			budget = 8 + seed
+		}
+		p := newLucceProgram(t, r.IntN, 2+int(seed%25), budget)
+		p.ref = nil
+		p.l.Segmented(4 + r.IntN(60))
+		seldom := []int{1, 10, 50}[seed%3]
+		for range 200 * seldom {
+			p.step(r.IntN)
+			if r.IntN(seldom) == 0 {
+				p.capture(r.IntN)
+				contexts++
+			}
+			if r.IntN(40*seldom) == 0 {
+				beyond += p.beyond()
+				p.rotate(r)
+			}
+			if p.from[1] != 0 {
+				started++
+			}
+		}
+		if p.cut += p.check(nil); p.cut > 0 && budget == 0 {
+			t.Errorf("seed %d: %d contexts are cut", seed, p.cut)
+		}
+		segments, left = segments+p.l.Segments, left+p.l.Left
+	}
+	t.Logf("%d contexts, %d segments, %d did not begin, %d entries beyond 63 bits", contexts, segments, left, beyond)
+	if segments < 100 || left < 10 || beyond < 100 || started < 1000 {
+		t.Error("want many")
 	}
 }
 

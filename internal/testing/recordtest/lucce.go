@@ -10,6 +10,8 @@ import (
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt/ids"
+	"github.com/stemma-go/stemma/internal/goroot/rt/memory"
+	"github.com/stemma-go/stemma/internal/goroot/rt/memory/memorytest"
 	"github.com/stemma-go/stemma/internal/goroot/rt/recorder"
 	"github.com/stemma-go/stemma/internal/record/raw"
 )
@@ -21,7 +23,12 @@ type Lucce struct {
 	Slow int  // how often the sequence left the fast path
 	Once bool // entries of nodes are made at once, not where a context is captured
 
+	Run      uint64 // of the segment
+	Segments int    // that have ended
+	Left     int    // that were prepared, and did not begin
+
 	pairs uintptr // where the goroutine's ccStack is
+	next  *ids.LucceNext
 
 	rec                    recorder.Recorder
 	contexts               ids.Contexts
@@ -30,6 +37,7 @@ type Lucce struct {
 	used                   int
 	maps                   [][]byte
 	lost                   Lost
+	t                      testing.TB
 }
 
 // A LucceFunc is a function of a Lucce.
@@ -63,25 +71,16 @@ func NewSmallLucce(t testing.TB) *Lucce { return newLucce(t, 0, ids.MaxShift) }
 const SmallSites = 1 << 16
 
 func newLucce(t testing.TB, budget uint64, shift uint) *Lucce {
-	l := &Lucce{}
+	l := &Lucce{Run: Run, t: t}
 	t.Cleanup(func() {
 		for _, m := range l.maps {
 			_ = syscall.Munmap(m)
 		}
 	})
-	mem := func(size int) []byte {
-		m, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE,
-			syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
-		if err != nil {
-			t.Fatal(err)
-		}
-		l.maps = append(l.maps, m)
-		return m
-	}
-	ptr := func(b []byte) unsafe.Pointer { return unsafe.Pointer(&b[0]) }
-	l.head, l.funcs, l.log, l.node, l.image = mem(layout.ContextsSize), mem(lucceFuncs), mem(ids.LogSize),
-		mem(layout.InternedBytes), mem(lucceImage)
-	known, pcs, arena := mem(recorder.KnownSize), mem(ids.PCSize), mem(ids.ArenaSize)
+	mem := l.mem
+	l.head, l.funcs, l.log, l.node, l.image = mem(layout.ContextsSize), mem(lucceFuncs),
+		memorytest.Reserve(t, ids.LogSize), memorytest.Reserve(t, layout.InternedBytes), mem(lucceImage)
+	known, pcs, arena := mem(recorder.KnownSize), mem(ids.PCSize), memorytest.Reserve(t, ids.ArenaSize)
 	l.rec.Init(ptr(l.head), ptr(known), ptr(l.funcs), layout.ContextsSize, lucceFuncs)
 	l.rec.Describe(Run, 1, 1, "go1.26.0", "/go", nil)
 	l.contexts.Init(&l.rec, ptr(l.head), ptr(l.node), ptr(pcs), ptr(arena), Text, shift)
@@ -90,6 +89,111 @@ func newLucce(t testing.TB, budget uint64, shift uint) *Lucce {
 		l.LimitInterned(budget)
 	}
 	return l
+}
+
+// mem returns zero bytes outside the heap.
+func (l *Lucce) mem(size int) []byte {
+	m, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.maps = append(l.maps, m)
+	return m
+}
+
+func ptr(b []byte) unsafe.Pointer { return unsafe.Pointer(&b[0]) }
+
+// Segmented makes l end segments, with room for so many steps of a walk.
+func (l *Lucce) Segmented(steps int) {
+	l.next = new(ids.LucceNext)
+	l.InitNext(l.next, 0)
+	l.next.LimitSteps(steps)
+}
+
+// A LucceGoroutine is what began with From, as Began returns it, and its frames, outermost first: frame i goes on at the
+// address Returns[i], in the site with that number, -1 for a fault.
+type LucceGoroutine struct {
+	From    [2]uint64
+	Frames  []*LucceFrame
+	Returns []uint64
+	Sites   []int
+}
+
+// Rotate ends the segment, as the runtime does, while g is stopped. It returns the files of the segment that has ended,
+// or nil if the next one did not begin. Others may run while it is prepared.
+func (l *Lucce) Rotate(r *rand.Rand, g *LucceGoroutine, others func()) fstest.MapFS {
+	head, funcs, log, node := l.mem(layout.ContextsSize), l.mem(lucceFuncs),
+		memorytest.Reserve(l.t, ids.LogSize), memorytest.Reserve(l.t, layout.InternedBytes)
+	span := func(b []byte) memory.Span { return memory.NewSpan(ptr(b), uint64(len(b))) }
+	n, run, copies := l.next, l.Run+1, span(funcs)
+	n.Count()
+	if !n.Begin(ptr(head), span(node), span(log), run) {
+		l.t.Fatal("no memory for a segment")
+	}
+	early := func() {
+		for k := r.IntN(4); k > 0 && g.From[1] != 0; k-- {
+			n.StartPart(g.From[0], g.From[1], 1+r.IntN(9))
+		}
+	}
+	early()
+	copied, ok := l.rec.CopyFuncs(&copies, 0, r.Uint64N(1<<12))
+	for left := uint64(1); ok && left > 0; {
+		left, ok = n.CopyLog(1 + r.Uint64N(1<<10)*layout.LogEntrySize)
+	}
+	n.Ready()
+	if others != nil {
+		others()
+	}
+	early()
+	if r.IntN(8) == 0 || n.Failed() {
+		n.End(func() {})
+		memorytest.Release(log)
+		memorytest.Release(node)
+		l.Left++
+		return nil
+	}
+	// The world is stopped.
+	if _, all := l.rec.CopyFuncs(&copies, copied, 1<<32); !all || !ok || !n.Complete() {
+		l.t.Fatal("no room for what the next segment has of this one")
+	}
+	fs := l.FS()
+	n.Switch(1, uint64(l.Segments)+1)
+	l.rec.Move(ptr(head), copies)
+	l.head, l.funcs, l.log, log, l.node, node, l.Run = head, funcs, log, l.log, node, l.node, run
+	l.Segments++
+	l.moved(g)
+	n.End(func() {})
+	memorytest.Release(log)
+	memorytest.Release(node)
+	return fs
+}
+
+// moved gives the frames of a goroutine new pairs.
+func (l *Lucce) moved(g *LucceGoroutine) {
+	if g.From[1] != 0 {
+		g.From[0], g.From[1] = l.next.Start(g.From[0], g.From[1])
+	}
+	slots := make([]layout.Pair, len(g.Frames)) // outside a stack that may move: it escapes
+	walked := make([]ids.Walked, len(g.Frames))
+	for i, f := range g.Frames {
+		index, _ := l.Learn(f.Func.data)
+		walked[len(walked)-1-i] = ids.Walked{Frame: ids.Frame{Func: index, PC: uintptr(g.Returns[i]),
+			Slot: uintptr(unsafe.Pointer(&slots[i].ID)), Site: int32(g.Sites[i])}}
+	}
+	const room = 7 // frames are walked part by part
+	l.Rewrite(l.stack(), g.From, func(skip int) ([]ids.Walked, int) {
+		return append([]ids.Walked(nil), walked[skip:min(skip+room, len(walked))]...), len(walked)
+	})
+	for i, f := range g.Frames {
+		f.C, f.V = slots[i].ID, slots[i].Version
+	}
+}
+
+// Began returns what the first function of a goroutine begins with that a go statement starts at a site.
+func (l *Lucce) Began(from LucceFrame, site int) [2]uint64 {
+	hi, lo := l.Capture(from, site)
+	return [2]uint64{hi, lo}
 }
 
 // alloc returns the address of n zero bytes of the image.
@@ -168,8 +272,7 @@ func (l *Lucce) Root(f *LucceFunc, root uint64) LucceFrame {
 
 // Go enters a function that a go statement at a site of another one starts.
 func (l *Lucce) Go(from LucceFrame, site int, f *LucceFunc) LucceFrame {
-	hi, lo := l.Capture(from, site)
-	return l.begin([2]uint64{hi, lo}, f)
+	return l.begin(l.Began(from, site), f)
 }
 
 // begin enters the first function of a goroutine.

@@ -125,13 +125,13 @@ type computer struct {
 	recalled int // captures of contexts that were pushed again
 
 	next     *ids.DacceNext // nil where segments do not end
-	number   uint64    // the run number of the segment
-	segment  int       // how many came before
-	former   []former  // segments that have ended, and whose memory is still there
-	segments int       // how many have
-	asked    int       // starts that were asked for before the segment that needs them had begun
-	moved    int       // starts that were needed
-	failed   int       // segments that did not begin
+	number   uint64         // the run number of the segment
+	segment  int            // how many came before
+	former   []former       // segments that have ended, and whose memory is still there
+	segments int            // how many have
+	asked    int            // starts that were asked for before the segment that needs them had begun
+	moved    int            // starts that were needed
+	failed   int            // segments that did not begin
 }
 
 var memSizes = map[string]int{

@@ -41,6 +41,13 @@ func (l *Lucce) InitNext(n *LucceNext, shift uint) {
 	}
 }
 
+// LimitSteps leaves room for so many entries of a walk. It is for tests.
+func (n *LucceNext) LimitSteps(steps int) {
+	for i := range n.walks {
+		n.walks[i].passed = n.walks[i].passed[:steps]
+	}
+}
+
 // Count implements Next: the log has all.
 func (n *LucceNext) Count() {}
 
