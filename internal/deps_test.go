@@ -64,7 +64,8 @@ const rule = `
 	internal/similarity: internal/cct;
 	internal/base: internal/humanize, internal/progress;
 	internal/record/livedir: internal/ctxid, internal/engine, internal/record/raw, profile;
-	internal/testing/recordtest: internal/ctxid, internal/goroot/rt/events, internal/goroot/rt/ids, internal/record/raw;
+	internal/testing/recordtest: internal/ctxid, internal/goroot/rt/events, internal/goroot/rt/ids,
+		internal/goroot/rt/memory/memorytest, internal/record/raw;
 	internal/diff: internal/chance, internal/similarity;
 	internal/record/ids: internal/record/livedir;
 	internal/record: internal/record/ids;

@@ -25,15 +25,14 @@ const nodes = "200000"
 
 // A watched program makes ever new contexts.
 type watched struct {
-	name    string
-	dir     string // has what it records
-	rotates bool   // ends segments, and has an agent beside it
-	logs    bool   // prints context IDs
-	cmd     *exec.Cmd
-	in      io.WriteCloser
-	out     bytes.Buffer
-	log     string   // a file with the IDs that it has printed
-	agent   *command // nil if there is none
+	name  string
+	dir   string // has what it records
+	logs  bool   // prints context IDs
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	out   bytes.Buffer
+	log   string // a file with the IDs that it has printed
+	agent *command
 }
 
 // A command runs beside a program.
@@ -55,8 +54,7 @@ func (o *options) watch() error {
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("stemma-fleet: %w", err)
 	}
-	rows := []*watched{{name: "cct", rotates: true}, {name: "dacce", rotates: true, logs: true},
-		{name: "lucce", logs: true}}
+	rows := []*watched{{name: "cct"}, {name: "dacce", logs: true}, {name: "lucce", logs: true}}
 	defer func() {
 		for _, w := range rows {
 			w.kill()
@@ -88,7 +86,7 @@ func (o *options) watch() error {
 	return errors.Join(errs...)
 }
 
-// start builds and starts a program, with an agent beside it if it ends segments.
+// start builds and starts a program that ends segments, with an agent beside it.
 func (w *watched) start(l *lab.Lab, fleet string) error {
 	w.dir = filepath.Join(l.Work, w.name)
 	exe := filepath.Join(l.Work, "service."+w.name)
@@ -109,17 +107,15 @@ func (w *watched) start(l *lab.Lab, fleet string) error {
 	}
 	defer log.Close()
 	w.cmd = exec.Command(exe)
-	w.cmd.Stderr, w.cmd.Stdout, w.cmd.Env = log, &w.out, append(os.Environ(), "STEMMA_OUT="+filepath.Join(w.dir, "out"))
-	if w.rotates {
-		w.cmd.Env = append(w.cmd.Env, "STEMMA_ROTATE=1s,1MiB,30,25s")
-	}
+	w.cmd.Stderr, w.cmd.Stdout = log, &w.out
+	w.cmd.Env = append(os.Environ(), "STEMMA_OUT="+filepath.Join(w.dir, "out"), "STEMMA_ROTATE=1s,1MiB,30,25s")
 	if w.logs {
 		w.cmd.Args = append(w.cmd.Args, "-log")
 	}
 	if w.in, err = w.cmd.StdinPipe(); err != nil {
 		return err
 	}
-	if err := w.cmd.Start(); err != nil || !w.rotates {
+	if err := w.cmd.Start(); err != nil {
 		return err
 	}
 	w.agent = &command{log: filepath.Join(l.Work, w.name+".agent.log")}
@@ -174,16 +170,13 @@ func (w *watched) show(at time.Duration) error {
 	if err != nil {
 		return err
 	}
-	agent, bucket := "", ""
-	if w.agent != nil {
-		n, err := measure.DiskUse(filepath.Join(w.dir, "bucket"))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		agent, bucket = megabytes(resident(w.agent.cmd.Process.Pid)), megabytes(n)
+	bucket, err := measure.DiskUse(filepath.Join(w.dir, "bucket"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	fmt.Printf("| %.0f | %s | %s | %s | %s | %d | %d | %d | %s |\n", at.Seconds(), w.name,
-		megabytes(resident(w.cmd.Process.Pid)), agent, megabytes(disk), segments, marks, files, bucket)
+		megabytes(resident(w.cmd.Process.Pid)), megabytes(resident(w.agent.cmd.Process.Pid)), megabytes(disk), segments,
+		marks, files, megabytes(bucket))
 	return nil
 }
 
@@ -207,9 +200,6 @@ func megabytes(n int64) string { return fmt.Sprintf("%.1f", float64(n)/1e6) }
 func (w *watched) end(l *lab.Lab, fleet string) error {
 	if err := errors.Join(w.in.Close(), w.cmd.Wait()); err != nil {
 		return err
-	}
-	if !w.rotates {
-		return w.decode(l, filepath.Join(w.dir, "out"))
 	}
 	if err := w.agent.cmd.Process.Signal(os.Interrupt); err != nil {
 		return err

@@ -111,8 +111,8 @@ func (l *Lucce) Segmented(steps int) {
 	l.next.LimitSteps(steps)
 }
 
-// A LucceGoroutine is what began with From, as Began returns it, and its frames, outermost first: frame i goes on at the
-// address Returns[i], in the site with that number, -1 for a fault.
+// A LucceGoroutine is what began with From, as Began returns it, and its frames, outermost first: frame i goes on at
+// the address Returns[i], in the site Sites[i], -1 for a fault.
 type LucceGoroutine struct {
 	From    [2]uint64
 	Frames  []*LucceFrame

@@ -388,8 +388,8 @@ func stemmaIDsBegin() (errno uintptr) {
 	return 0
 }
 
-// stemmaEachStart calls visit for each goroutine that began at a go statement, with the epoch of that, 0 if there are no
-// epochs. Goroutines may begin and end meanwhile, so that what is seen of one may be of another one.
+// stemmaEachStart calls visit for each goroutine that began at a go statement, with the epoch of that, 0 if there are
+// none. Goroutines may begin and end meanwhile, so that what is seen of one may be of another one.
 func stemmaEachStart(visit func(gp *g, epoch uint32)) {
 	list, n := atomicAllG()
 	for i := range n {

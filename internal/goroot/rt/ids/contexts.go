@@ -115,8 +115,8 @@ func needs[T any](mem *memory.Span, _ []T, n uint32) bool {
 // LimitInterned makes the numbers of interned entries, which begin at 1, less than n. Contexts that need more are cut.
 func (c *Contexts) LimitInterned(n uint64) { c.budget = uint32(min(n, uint64(c.maxNum)-1)) }
 
-// NearlyFull reports whether three quarters are in use of the interned entries that were left when the segment began. It
-// may be called without the lock.
+// NearlyFull reports whether three quarters are in use of the interned entries that were left when the segment began.
+// It may be called without the lock.
 func (c *Contexts) NearlyFull() bool { return nearlyFull(c.internedUsed, c.begun, uint64(c.budget)) }
 
 // nearlyFull reports whether three quarters are in use of what was left when the segment began.

@@ -611,8 +611,8 @@ func (l *Lucce) CaptureID(st PairStack, c, v uint64, pc uintptr) (hi, lo uint64)
 	return uint64(n) << 32, layout.IDMark
 }
 
-// Left returns the cell and the pair that the call in the frame f leaves for its callee. ok is false if the frame has no
-// pair, or the call no cell.
+// Left returns the cell and the pair that the call in the frame f leaves for its callee. ok is false if the frame has
+// no pair, or the call no cell.
 func (l *Lucce) Left(f *Frame) (cell uintptr, pair layout.Pair, ok bool) {
 	s, ok := l.cell(f)
 	if !ok || f.Slot == 0 {

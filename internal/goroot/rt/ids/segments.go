@@ -14,9 +14,9 @@ import (
 // dacce those of epochs.
 //
 // What a goroutine keeps over the end is where it began: the ID of its go statement, which the new segment cannot
-// decode. With dacce that context is decoded, by the epoch that it is of, and interned in the new segment, call by call.
-// No id is in it, and so no epoch needs to be on record for it. With lucce the new segment has the whole log, and the
-// entries that lead to that context are copied. The frames get new words, or pairs, when the goroutine goes on.
+// decode. With dacce that context is decoded, by the epoch that it is of, and interned in the new segment, call by
+// call. No id is in it, and so no epoch needs to be on record for it. With lucce the new segment has the whole log, and
+// the entries that lead to that context are copied. The frames get new words, or pairs, when the goroutine goes on.
 
 // A Next is the segment that comes next, and later the one that has begun last. It knows what contexts of the one
 // before are in it.
