@@ -232,25 +232,33 @@ func TestLucceTheorem1(t *testing.T) {
 // rotate ends a segment, and decodes what was captured in it. It does not while a root has begun on top of others: then
 // the world is stopped.
 func (p *lucceProgram) rotate(r *rand.Rand) {
-	g := &recordtest.LucceGoroutine{From: p.from}
-	for i := range p.stack {
-		f := &p.stack[i]
-		if i > 0 && f.outer != "" {
-			return
+	var g *recordtest.LucceGoroutine
+	old := p.l.Rotate(r, func() {
+		for n := r.IntN(30); n > 0 || p.onTop(); n-- {
+			p.step(r.IntN)
 		}
-		at, site := f.site, f.site
-		pc := f.Func.Return(at)
-		if site >= 999 {
-			pc, site = f.Func.Return(at-999)+1, -1
+	}, func() *recordtest.LucceGoroutine {
+		g = &recordtest.LucceGoroutine{From: p.from}
+		for i := range p.stack {
+			f := &p.stack[i]
+			site, pc := f.site, f.Func.Return(f.site)
+			if site >= 999 {
+				site, pc = -1, f.Func.Return(site-999)+1
+			}
+			g.Frames, g.Returns, g.Sites = append(g.Frames, &f.LucceFrame), append(g.Returns, pc), append(g.Sites, site)
 		}
-		g.Frames, g.Returns, g.Sites = append(g.Frames, &f.LucceFrame), append(g.Returns, pc), append(g.Sites, site)
-	}
-	old := p.l.Rotate(r, g, nil)
+		return g
+	})
 	if old != nil {
 		p.from = g.From
 		p.cut += p.checkIn(old, nil)
 		p.took = p.took[:0]
 	}
+}
+
+// onTop reports whether a root has begun on top of others.
+func (p *lucceProgram) onTop() bool {
+	return slices.ContainsFunc(p.stack[1:], func(f lucceFrame) bool { return f.outer != "" })
 }
 
 // TestLucceSegments ends segments of random programs at any moment, and decodes each ID by its segment. Walks have room
@@ -265,7 +273,7 @@ func TestLucceSegments(t *testing.T) {
 		}
 		p := newLucceProgram(t, r.IntN, 2+int(seed%25), budget)
 		p.ref = nil
-		p.l.Segmented(4 + r.IntN(60))
+		p.l.Segmented(1 + r.IntN(4))
 		seldom := []int{1, 10, 50}[seed%3]
 		for range 200 * seldom {
 			p.step(r.IntN)

@@ -120,9 +120,9 @@ type LucceGoroutine struct {
 	Sites   []int
 }
 
-// Rotate ends the segment, as the runtime does, while g is stopped. It returns the files of the segment that has ended,
-// or nil if the next one did not begin. Others may run while it is prepared.
-func (l *Lucce) Rotate(r *rand.Rand, g *LucceGoroutine, others func()) fstest.MapFS {
+// Rotate ends the segment, as the runtime does. Others may run while it is prepared; then they stop, as the goroutine
+// that stopped returns. It returns the files of the segment that has ended, or nil if the next one did not begin.
+func (l *Lucce) Rotate(r *rand.Rand, others func(), stopped func() *LucceGoroutine) fstest.MapFS {
 	head, funcs, log, node := l.mem(layout.ContextsSize), l.mem(lucceFuncs),
 		memorytest.Reserve(l.t, ids.LogSize), memorytest.Reserve(l.t, layout.InternedBytes)
 	span := func(b []byte) memory.Span { return memory.NewSpan(ptr(b), uint64(len(b))) }
@@ -132,6 +132,7 @@ func (l *Lucce) Rotate(r *rand.Rand, g *LucceGoroutine, others func()) fstest.Ma
 		l.t.Fatal("no memory for a segment")
 	}
 	early := func() {
+		g := stopped()
 		for k := r.IntN(4); k > 0 && g.From[1] != 0; k-- {
 			n.StartPart(g.From[0], g.From[1], 1+r.IntN(9))
 		}
@@ -142,9 +143,7 @@ func (l *Lucce) Rotate(r *rand.Rand, g *LucceGoroutine, others func()) fstest.Ma
 		left, ok = n.CopyLog(1 + r.Uint64N(1<<10)*layout.LogEntrySize)
 	}
 	n.Ready()
-	if others != nil {
-		others()
-	}
+	others()
 	early()
 	if r.IntN(8) == 0 || n.Failed() {
 		n.End(func() {})
@@ -162,7 +161,7 @@ func (l *Lucce) Rotate(r *rand.Rand, g *LucceGoroutine, others func()) fstest.Ma
 	l.rec.Move(ptr(head), copies)
 	l.head, l.funcs, l.log, log, l.node, node, l.Run = head, funcs, log, l.log, node, l.node, run
 	l.Segments++
-	l.moved(g)
+	l.moved(stopped())
 	n.End(func() {})
 	memorytest.Release(log)
 	memorytest.Release(node)
