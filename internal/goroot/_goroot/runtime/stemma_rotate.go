@@ -456,7 +456,7 @@ func (f *stemmaSegmentFiles) grow(file *stemmaFile, want uintptr) (errno uintptr
 	return 0
 }
 
-// Rest implements segment.Files. The kernel may look only each few milliseconds who else wants a CPU. So the thread
+// Rest implements segment.Remover. The kernel may look only each few milliseconds who else wants a CPU. So the thread
 // sleeps after each 200 µs of work, for so long that the kernel takes the CPU for an idle one and moves a thread there
 // that waits on another one. When the program ends, the thread does not go on: who ends it does, and does not sleep.
 //
@@ -612,7 +612,7 @@ func (f *stemmaSegmentFiles) Done(complete bool) {
 	munmap(unsafe.Pointer(f.mem), f.size)
 }
 
-// Remove implements segment.Files.
+// Remove implements segment.Remover.
 //
 //go:nowritebarrierrec
 func (f *stemmaSegmentFiles) Remove(number uint64) (was bool, errno uintptr) {

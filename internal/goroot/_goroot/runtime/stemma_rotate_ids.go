@@ -46,7 +46,7 @@ var stemmaIDs struct {
 	next    ids.Next        // &dacce or &lucce
 	dacce   ids.DacceNext
 	lucce   ids.LucceNext
-	files   stemmaIDsRemover
+	files   stemmaIDsDirs
 
 	started bool
 	ask     atomic.Uint32 // what the thread is to do, which sleeps while that is nothing

@@ -137,27 +137,18 @@ func stemmaEventsOf(i uint32) *stemmaEventMemory {
 	return (*stemmaEventMemory)(unsafe.Pointer(stemmaIDs.ps[i]))
 }
 
-// stemmaIDsRemover makes and removes the files of segments. It is a segment.Files that only removes and rests.
-type stemmaIDsRemover struct{ _ byte }
+// stemmaIDsDirs makes and removes the files of segments.
+type stemmaIDsDirs struct{ _ byte }
 
-// Memory, Create, Write, Commit and Done are not called: no segment is written from sums.
-func (*stemmaIDsRemover) Memory(uint64) unsafe.Pointer { return nil }
-func (*stemmaIDsRemover) Create(uint64) uintptr        { return linuxENOMEM }
-func (*stemmaIDsRemover) Write(segment.File, unsafe.Pointer, uint64) (err uintptr) {
-	return linuxENOMEM
-}
-func (*stemmaIDsRemover) Commit(segment.File) uintptr { return linuxENOMEM }
-func (*stemmaIDsRemover) Done(bool)                   {}
-
-// Rest implements segment.Files.
+// Rest implements segment.Remover.
 //
 //go:nowritebarrierrec
-func (*stemmaIDsRemover) Rest() bool { return stemmaRotate.files.Rest() }
+func (*stemmaIDsDirs) Rest() bool { return stemmaRotate.files.Rest() }
 
-// Remove implements segment.Files.
+// Remove implements segment.Remover.
 //
 //go:nowritebarrierrec
-func (*stemmaIDsRemover) Remove(number uint64) (was bool, errno uintptr) {
+func (*stemmaIDsDirs) Remove(number uint64) (was bool, errno uintptr) {
 	var path [len(stemma.dir) + 24]byte
 	return stemmaRemoveIDs(stemmaSegmentPath(&path, number))
 }
@@ -205,7 +196,7 @@ func stemmaRemoveIDs(path uintptr) (was bool, errno uintptr) {
 // do does what the encoder asks for, and returns the number of an error.
 //
 //go:nowritebarrierrec
-func (f *stemmaIDsRemover) do(what uint32) (errno uintptr) {
+func (f *stemmaIDsDirs) do(what uint32) (errno uintptr) {
 	s := &stemmaIDs
 	stemmaRotate.rested = nanotime()
 	switch what {
@@ -228,7 +219,7 @@ func (f *stemmaIDsRemover) do(what uint32) (errno uintptr) {
 // the name of the live directory, and that the name of a segment. It returns the number of an error.
 //
 //go:nowritebarrierrec
-func (f *stemmaIDsRemover) fill() (errno uintptr) {
+func (f *stemmaIDsDirs) fill() (errno uintptr) {
 	s := &stemmaIDs
 	if errno = f.fillEncoding(); errno != 0 {
 		return errno
@@ -248,7 +239,7 @@ func (f *stemmaIDsRemover) fill() (errno uintptr) {
 // fillEncoding writes how ids are encoded. It returns the number of an error.
 //
 //go:nowritebarrierrec
-func (f *stemmaIDsRemover) fillEncoding() (errno uintptr) {
+func (f *stemmaIDsDirs) fillEncoding() (errno uintptr) {
 	s := &stemmaIDs
 	if !stemma.encode.lucce {
 		if !s.dacce.WriteEpoch(stemmaWall(), stemmaIDsRestThread) {
@@ -275,7 +266,7 @@ func stemmaIDsRestThread() { stemmaRotate.files.Rest() }
 // prepare makes the directory of the next segment, and its files. It returns the number of an error.
 //
 //go:nowritebarrierrec
-func (f *stemmaIDsRemover) prepare() (errno uintptr) {
+func (f *stemmaIDsDirs) prepare() (errno uintptr) {
 	s := &stemmaIDs
 	stemmaRotate.files = stemmaSegmentFiles{dir: -1, fd: -1}
 	if stemmaRotate.hurry.Load() {
@@ -359,7 +350,7 @@ func (f *stemmaIDsRemover) prepare() (errno uintptr) {
 // to be. It returns the number of an error.
 //
 //go:nowritebarrierrec
-func (f *stemmaIDsRemover) try() (errno uintptr) {
+func (f *stemmaIDsDirs) try() (errno uintptr) {
 	var paths [2][len(stemma.dir) + 24]byte
 	for i := range paths {
 		stemmaSegmentPath(&paths[i], stemmaIDs.rotator.Number+uint64(i))
@@ -388,7 +379,7 @@ func stemmaExchange(a, b uintptr) (errno uintptr) {
 // of an error, as where another directory has taken the name of either.
 //
 //go:nowritebarrierrec
-func (f *stemmaIDsRemover) rename() (errno uintptr) {
+func (f *stemmaIDsDirs) rename() (errno uintptr) {
 	s := &stemmaIDs
 	if stemmaRotate.hurry.Load() {
 		return segment.Left
@@ -419,7 +410,7 @@ func (f *stemmaIDsRemover) rename() (errno uintptr) {
 // may have any name just now stays.
 //
 //go:nowritebarrierrec
-func (f *stemmaIDsRemover) leave() {
+func (f *stemmaIDsDirs) leave() {
 	s := &stemmaIDs
 	aside := uintptr(unsafe.Pointer(&s.aside))
 	if s.state.CompareAndSwap(stemmaIDsRenamed, stemmaIDsRenaming) {
@@ -442,7 +433,7 @@ func (f *stemmaIDsRemover) leave() {
 // complete cuts the files of the segment that has ended to what is in them, and removes segments that are not kept.
 //
 //go:nowritebarrierrec
-func (f *stemmaIDsRemover) complete() {
+func (f *stemmaIDsDirs) complete() {
 	s := &stemmaIDs
 	nodes, encoding := s.next.Former()
 	used := [stemmaIDsFiles]uintptr{stemmaIDsFuncs: uintptr(s.copied), stemmaIDsNodes: uintptr(nodes),
@@ -461,7 +452,7 @@ func (f *stemmaIDsRemover) complete() {
 // its lock: readers see that it does not grow any more.
 //
 //go:nowritebarrierrec
-func (f *stemmaIDsRemover) forget() {
+func (f *stemmaIDsDirs) forget() {
 	s := &stemmaIDs
 	for i := range s.numPs.Load() {
 		stemmaEventsOf(i).drop()

@@ -21,13 +21,18 @@ type Files interface {
 	Write(file File, p unsafe.Pointer, n uint64) uintptr
 	// Commit gives Tree or Samples, which was written last, its final name.
 	Commit(file File) uintptr
+	// Done gives back the memory and, of a segment that is not complete, the files.
+	Done(complete bool)
+	Remover
+}
+
+// A Remover removes segments.
+type Remover interface {
 	// Remove removes a segment, and reports whether it was complete. After an error something of it is left.
 	Remove(segment uint64) (was bool, errno uintptr)
 	// Rest is called after each piece of the work, and may sleep: ending a segment keeps no CPU for long. It reports
 	// whether to go on. Else the program ends, and who ends it takes over: what is half done is left.
 	Rest() bool
-	// Done gives back the memory and, of a segment that is not complete, the files.
-	Done(complete bool)
 }
 
 // A File is a file of a segment.
@@ -72,7 +77,7 @@ func WriteAll(files Files, file File, p unsafe.Pointer, n uint64) (errno uintptr
 const (
 	NoMemory   = 12
 	LostHeader = 5       // the page of the header was lost
-	Left       = 1 << 12 // the program ends: see Files.Rest
+	Left       = 1 << 12 // the program ends: see Remover.Rest
 )
 
 // An End is a moment at which a segment ends.
@@ -109,7 +114,7 @@ func (r *Rotator) Begin(wall uint64) {
 
 // Next makes the next segment begin if the files of the last one were written without an error, and removes those that
 // are not kept. Else that one goes on, and the failure is counted. It returns errno.
-func (r *Rotator) Next(files Files, end *End, errno uintptr) uintptr {
+func (r *Rotator) Next(files Remover, end *End, errno uintptr) uintptr {
 	switch errno {
 	case 0:
 	case Left:
@@ -148,7 +153,7 @@ func (r *Rotator) end(segment uint64) *int64 {
 }
 
 // drop removes segments that are too many or too old, and those that it could not remove before.
-func (r *Rotator) drop(files Files, now int64) {
+func (r *Rotator) drop(files Remover, now int64) {
 	for i, segment := range r.stuck {
 		if segment != 0 && files.Rest() && r.remove(files, segment) {
 			r.stuck[i] = 0
@@ -174,7 +179,7 @@ func (r *Rotator) drop(files Files, now int64) {
 }
 
 // remove removes a segment, and reports whether nothing of it is left.
-func (r *Rotator) remove(files Files, segment uint64) bool {
+func (r *Rotator) remove(files Remover, segment uint64) bool {
 	was, errno := files.Remove(segment)
 	if was {
 		r.Head.Dropped++

@@ -50,7 +50,7 @@ type Segment struct {
 func PlacesSize(used uint64) uint64 { return used / 2 }
 
 // Plan says which nodes the segment has, and where. It returns the bytes of the segment's tree. ok is false if the
-// program ends meanwhile: see segment.Files.Rest.
+// program ends meanwhile: see segment.Remover.Rest.
 func (s *Segment) Plan() (size uint32, ok bool) {
 	*s.place(RootNode) = segment.Wanted
 	end := uint32(s.Used)

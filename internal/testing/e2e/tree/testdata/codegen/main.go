@@ -85,8 +85,10 @@ type tree interface {
 //
 //lucce:2 MOVQ\s+\w+, 496\(R14\)
 //lucce:1 MOVQ\s+\w+, 504\(R14\)
-//lucce:1 MOVQ\s+main\.\.stemma\+\d+\(SP\), \w+\n.*MOVQ\s+\w+, 496\(R14\)
-//lucce:1 MOVQ\s+main\.\.stemma\+\d+\(SP\), \w+\n.*MOVQ\s+\w+, 504\(R14\)
+//lucce:1 MOVQ\s+main\.\.stemma\+\d+\(SP\), \w+\n.*PCDATA\s+\$0, \$-2\n.*MOVQ\s+\w+, 496\(R14\)\n.*MOVQ\s+main\.\.stemma\+\d+\(SP\), \w+\n.*MOVQ\s+\w+, 504\(R14\)\n.*LEAQ.*\n.*MOVQ\s+\w+, 456\(R14\)\n.*PCDATA\s+\$0, \$-1\n
+//lucce:1 MOVQ\s+456\(R14\), \w+\n.*PCDATA\s+\$0, \$-2\n(.*(MOVQ|LEAQ|CMPQ|J[A-Z]+|NOP|SHRQ|ANDQ|ADDQ|IMULQ|PCDATA\s+\$3).*\n)+.*MOVQ\s+\w+, main\.\.stemma\+\d+\(SP\)\n.*MOVQ\s+504\(R14\), \w+\n.*MOVQ\s+\w+, main\.\.stemma\+\d+\(SP\)\n.*MOVQ\s+\w+, 496\(R14\)\n.*LEAQ.*\n.*MOVQ\s+\w+, 456\(R14\)\n.*PCDATA\s+\$0, \$-1\n
+//arm64lucce:1 MOVD\s+main\.\.stemma-\d+\(SP\), R\d+\n.*PCDATA\s+\$0, \$-2\n.*MOVD\s+R\d+, 496\(g\)\n.*MOVD\s+main\.\.stemma-\d+\(SP\), R\d+\n.*MOVD\s+R\d+, 504\(g\)\n.*MOVD\s+\$stemma:.*\n.*MOVD\s+R\d+, 456\(g\)\n.*PCDATA\s+\$0, \$-1\n
+//arm64lucce:1 MOVD\s+456\(g\), R\d+\n.*PCDATA\s+\$0, \$-2\n(.*(MOVD|CMP|BNE|BLS|LDP|AND|M?ADD|PCDATA\s+\$3).*\n)+.*MOVD\s+R\d+, main\.\.stemma-\d+\(SP\)\n.*MOVD\s+504\(g\), R\d+\n.*MOVD\s+R\d+, main\.\.stemma-\d+\(SP\)\n.*MOVD\s+R\d+, 496\(g\)\n.*MOVD\s+\$stemma:.*\n.*MOVD\s+R\d+, 456\(g\)\n.*PCDATA\s+\$0, \$-1\n
 //go:noinline
 func twice(x int) int { return middle(x) * middle(x+1) }
 
