@@ -122,6 +122,30 @@ func endSegments(t *testing.T, engines ...string) {
 	}
 }
 
+// TestSegmentsTight ends segments of a program that looks at its contexts all the time: nothing is wrong for a moment.
+func TestSegmentsTight(t *testing.T) {
+	e2e.NeedMore(t)
+	stayRight(t, "dacce")
+}
+
+// TestSegmentsTightLucce is TestSegmentsTight for engine lucce.
+func TestSegmentsTightLucce(t *testing.T) {
+	e2e.NeedFull(t)
+	stayRight(t, "lucce")
+}
+
+func stayRight(t *testing.T, engine string) {
+	exe := e2e.BuildDir(t, filepath.Join("testdata", "tight"), "-engine="+engine)
+	for _, rotate := range e2e.Few(1, "1ms,1000", "20ms,1000") {
+		r, segments := runLogs(t, exe, 10, "STEMMA_ROTATE="+rotate)
+		lines, runs, last := checkLogged(t, open(t, filepath.Dir(r.Dir)), r.Stdout)
+		t.Logf("%d IDs, %d segments, IDs of %d; %s", lines, len(segments), runs, strings.TrimSpace(last))
+		if runs < 3 {
+			t.Error("want IDs of more segments")
+		}
+	}
+}
+
 // TestSegmentsKilled kills such programs at random moments. A reader that was there before decodes while names change.
 func TestSegmentsKilled(t *testing.T) {
 	e2e.NeedMore(t)
