@@ -1,6 +1,6 @@
 // Rotation measures what segments cost: the time of a path of calls while a program ends no segments, while it
-// waits to end one, and while it ends one after the other; and, with -month, the memory and the disk of a program that
-// makes ever new contexts.
+// waits to end one, and while it ends one after the other; with -ids that of a program that asks for context IDs; and,
+// with -month, the memory and the disk of programs that make ever new contexts.
 package main
 
 import (
@@ -29,6 +29,7 @@ type options struct {
 	pause  time.Duration // between two new paths
 	month  time.Duration
 	sample time.Duration
+	ids    bool
 }
 
 func main() {
@@ -38,11 +39,15 @@ func main() {
 	flag.DurationVar(&o.every, "every", 100*time.Millisecond, "end a segment after this `TIME`")
 	flag.IntVar(&o.known, "known", 20_000, "`paths` that are on record before a run is measured")
 	flag.DurationVar(&o.pause, "pause", 50*time.Microsecond, "wait for `TIME` before each new path, for a smaller tree")
-	flag.DurationVar(&o.month, "month", 0, "instead, watch a program that makes ever new contexts for `TIME`")
-	flag.DurationVar(&o.sample, "sample", 20*time.Second, "look at that program after each `TIME`")
+	flag.DurationVar(&o.month, "month", 0, "instead, watch programs that make ever new contexts for `TIME`")
+	flag.DurationVar(&o.sample, "sample", 20*time.Second, "look at these programs after each `TIME`")
+	flag.BoolVar(&o.ids, "ids", false, "instead, measure programs that ask for context IDs")
 	flag.Parse()
 	run := o.run
-	if o.month > 0 {
+	switch {
+	case o.ids:
+		run = o.asks
+	case o.month > 0:
 		run = o.watch
 	}
 	if err := run(); err != nil {
