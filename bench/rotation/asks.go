@@ -29,7 +29,8 @@ func (o *options) asks() error {
 	defer l.Close()
 	var rows []*asked
 	for _, engine := range []string{"dacce", "lucce"} {
-		if err := build(l, filepath.Join(l.Work, "asks."+engine), "./rotation/asks", "-engine="+engine); err != nil {
+		exe := filepath.Join(l.Work, "asks."+engine)
+		if err := build(l, exe, "./rotation/asks", "-engine="+engine); err != nil {
 			return err
 		}
 		for _, waiting := range []int{100, 10_000} {
@@ -49,11 +50,11 @@ func (o *options) asks() error {
 		}
 	}
 	machine.Describe(l.Tree).Print()
-	fmt.Println("\n| engine | goroutines that wait | threads | segments | ended | rounds (1,000) | of more than 1 ms | " +
-		"longest ms |\n| --- | --- | --- | --- | --- | --- | --- | --- |")
+	fmt.Println("\n| engine | goroutines that wait | threads | segments | ended | rounds (1,000) | " +
+		"of more than 1 ms | longest ms |\n| --- | --- | --- | --- | --- | --- | --- | --- |")
 	for _, r := range rows {
-		fmt.Printf("| %s | %d | %d | %s | %d | %d | %d | %.1f |\n", r.engine, r.waiting, r.threads, r.rotate, r.segments,
-			r.rounds/1000, r.long, float64(r.longest)/1e3)
+		fmt.Printf("| %s | %d | %d | %s | %d | %d | %d | %.1f |\n", r.engine, r.waiting, r.threads, r.rotate,
+			r.segments, r.rounds/1000, r.long, float64(r.longest)/1e3)
 	}
 	return nil
 }
