@@ -1,5 +1,5 @@
-// Command asks asks for context IDs on 16,384 paths in turn, beside goroutines that wait, which began on 1,024 paths. It
-// prints how many rounds it made, how many of them took more than a millisecond, and the longest in microseconds.
+// Command asks asks for context IDs on 16,384 paths in turn, beside goroutines that wait, which began on 1,024 paths.
+// It prints how many rounds it made, how many of them took more than a millisecond, and the longest in microseconds.
 //
 //	asks TIME THREADS GOROUTINES
 package main
