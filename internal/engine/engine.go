@@ -123,8 +123,8 @@ var List = []*Engine{
 		Decoder: ByDictionary,
 	},
 	{
-		Name: "lucce", Paper: "Lucce", Help: "gives context IDs and never stops the program", Gives: IDs,
-		Answers: "the same", Costs: "more for each call, but the program is never stopped",
+		Name: "lucce", Paper: "Lucce", Help: "gives context IDs and stops the program for segments only", Gives: IDs,
+		Answers: "the same", Costs: "more for each call, but nothing stops the program, unless it has segments",
 		Use:   "if pauses matter more than throughput",
 		Flags: []string{"events", "event-log", "nodes", "verify"},
 		Code:  Code{Strategy: "lucce", Natives: true, Entry: HookAsked}, Parts: Contexts, File: layout.FileIDs,
