@@ -265,7 +265,7 @@ func (p *lucceProgram) onTop() bool {
 // for few steps, and stacks are walked part by part. With a small budget contexts are cut, and never wrong.
 func TestLucceSegments(t *testing.T) {
 	contexts, segments, left, beyond, started := 0, 0, 0, 0, 0
-	for seed := range level.Rounds[uint64](40, 400) {
+	for seed := range level.Rounds[uint64](300, 1000) {
 		r := rand.New(rand.NewPCG(seed, 19))
 		budget := uint64(0)
 		if seed%4 == 3 {
