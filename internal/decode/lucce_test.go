@@ -300,6 +300,43 @@ func TestLucceSegments(t *testing.T) {
 	}
 }
 
+// TestLucceSegmentsLost loses pages while segments end. Without interned entries contexts are cut, and never wrong.
+// Without a part of the log no segment begins any more, and the one that is there decodes all.
+func TestLucceSegmentsLost(t *testing.T) {
+	segments, stay, cut := 0, 0, 0
+	for seed := range level.Rounds[uint64](60, 300) {
+		r := rand.New(rand.NewPCG(seed, 23))
+		p := newLucceProgram(t, r.IntN, 2+int(seed%20), 0)
+		p.ref = nil
+		p.l.Segmented(1 + r.IntN(9))
+		for i := range 1500 {
+			p.step(r.IntN)
+			p.capture(r.IntN)
+			switch {
+			case seed%4 == 0 && i == 700:
+				p.l.LoseLog(r)
+			case r.IntN(100) == 0:
+				p.l.LoseNodes(r)
+			case r.IntN(60) == 0:
+				before, left := p.l.Segments, p.l.Left
+				p.rotate(r)
+				if seed%4 == 0 && i > 700 {
+					stay += p.l.Left - left
+					if p.l.Segments != before {
+						t.Fatalf("seed %d: a segment begins without a part of the log", seed)
+					}
+				}
+			}
+		}
+		cut += p.cut + p.check(nil)
+		segments += p.l.Segments
+	}
+	t.Logf("%d segments, %d did not begin, %d contexts are cut", segments, stay, cut)
+	if segments < 100 || stay < 20 || cut == 0 {
+		t.Error("want many")
+	}
+}
+
 // TestLucceRootOnTop lets a root begin on top of a deep recursion and recur as deep: what it pushes must not
 // lie where the frames below have their entries.
 func TestLucceRootOnTop(t *testing.T) {

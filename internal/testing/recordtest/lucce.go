@@ -145,7 +145,11 @@ func (l *Lucce) Rotate(r *rand.Rand, others func(), stopped func() *LucceGorouti
 	n.Ready()
 	others()
 	early()
-	if r.IntN(8) == 0 || n.Failed() {
+	complete := ok && n.Complete()
+	if r.IntN(8) == 0 || n.Failed() || !complete {
+		if !complete && !n.Damaged() {
+			l.t.Fatal("no room for what the next segment has of this one")
+		}
 		n.End(func() {})
 		memorytest.Release(log)
 		memorytest.Release(node)
@@ -153,8 +157,8 @@ func (l *Lucce) Rotate(r *rand.Rand, others func(), stopped func() *LucceGorouti
 		return nil
 	}
 	// The world is stopped.
-	if _, all := l.rec.CopyFuncs(&copies, copied, 1<<32); !all || !ok || !n.Complete() {
-		l.t.Fatal("no room for what the next segment has of this one")
+	if _, all := l.rec.CopyFuncs(&copies, copied, 1<<32); !all {
+		l.t.Fatal("no room for functions")
 	}
 	fs := l.FS()
 	n.Switch(1, uint64(l.Segments)+1)
@@ -344,10 +348,16 @@ func (l *Lucce) Lose(r *rand.Rand) {
 	case 1:
 		l.lost.Page(r, l.funcs, l.funcsUsed())
 	case 2:
-		l.lost.Page(r, l.log, l.Stats().LogUsed)
+		l.LoseLog(r)
 	case 3:
-		l.lost.Page(r, l.node, l.Lucce.Header().NodesUsed*layout.InternedSize)
+		l.LoseNodes(r)
 	}
+}
+
+// LoseLog zeros a random page of the log, LoseNodes of the interned entries.
+func (l *Lucce) LoseLog(r *rand.Rand) { l.lost.Page(r, l.log, l.Stats().LogUsed) }
+func (l *Lucce) LoseNodes(r *rand.Rand) {
+	l.lost.Page(r, l.node, l.Lucce.Header().NodesUsed*layout.InternedSize)
 }
 
 func (l *Lucce) funcsUsed() uint64 { return raw.Load[layout.Header](l.head).FuncsUsed }

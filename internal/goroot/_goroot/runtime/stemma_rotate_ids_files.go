@@ -249,6 +249,10 @@ func (f *stemmaIDsDirs) fillEncoding() (errno uintptr) {
 	}
 	for left, ok := uint64(1), true; left > 0; {
 		if left, ok = s.lucce.CopyLog(segment.Part); !ok {
+			const lost = 5 // EIO
+			if s.lucce.Damaged() {
+				return lost
+			}
 			return linuxENOSPC
 		}
 		if !f.Rest() {

@@ -15,6 +15,7 @@ type LucceNext struct {
 	// Of the segment that comes next; when that has begun, of the one before.
 	log     memory.Span
 	used    uint64 // bytes of log
+	damaged bool   // the log has lost a page
 	entries table
 
 	walks [2]entryWalk // of StartPart, and of Start
@@ -53,24 +54,32 @@ func (n *LucceNext) Count() {}
 
 // Begin implements Next.
 func (n *LucceNext) Begin(head unsafe.Pointer, nodes, log memory.Span, run uint64) bool {
-	n.log, n.used = log, 0
+	n.log, n.used, n.damaged = log, 0, false
 	n.begin(head, nodes, run).Lucce.LogUsed = 0
 	n.walks[0].first = 0
 	return n.entries.base != 0 && n.head != nil && n.other.internedRoom(0)
 }
 
 // CopyLog copies the log to that of the next segment, at most so many bytes of what is missing there. It reports how
-// many still are, and whether there was room.
+// many still are, and whether there was room, and all was there: see Damaged.
 func (n *LucceNext) CopyLog(most uint64) (left uint64, ok bool) {
 	all := memory.Load64(&n.l.logUsed)
 	end := min(all, n.used+most)
 	if !n.log.Need(end) {
 		return all - n.used, false
 	}
-	copy(unsafe.Slice((*byte)(n.log.At(n.used)), end-n.used), unsafe.Slice((*byte)(n.l.log.At(n.used)), end-n.used))
-	n.used = end
-	return all - end, true
+	entries := unsafe.Slice((*layout.LogEntry)(n.log.At(n.used)), (end-n.used)/layout.LogEntrySize)
+	copy(entries, unsafe.Slice((*layout.LogEntry)(n.l.log.At(n.used)), len(entries)))
+	for i := range entries {
+		n.damaged = n.damaged || entries[i].Kind == 0
+	}
+	n.used += uint64(len(entries)) * layout.LogEntrySize
+	return all - n.used, !n.damaged
 }
+
+// Damaged reports whether a page of the log is lost in memory. Then no segment begins: what is in the file decodes all
+// that was on record before, and a copy without a part of the log would decode nothing.
+func (n *LucceNext) Damaged() bool { return n.damaged }
 
 // Complete implements Next.
 func (n *LucceNext) Complete() bool {
