@@ -29,6 +29,7 @@ type Lucce struct {
 
 	pairs uintptr // where the goroutine's ccStack is
 	next  *ids.LucceNext
+	slots []layout.Pair
 
 	rec                    recorder.Recorder
 	contexts               ids.Contexts
@@ -177,7 +178,11 @@ func (l *Lucce) moved(g *LucceGoroutine) {
 	if g.From[1] != 0 {
 		g.From[0], g.From[1] = l.next.Start(g.From[0], g.From[1])
 	}
-	slots := make([]layout.Pair, len(g.Frames)) // outside a stack that may move: it escapes
+	const most = 1 << 12 // frames; their slots are no part of the heap
+	if l.slots == nil {
+		l.slots = unsafe.Slice((*layout.Pair)(ptr(l.mem(most*int(unsafe.Sizeof(layout.Pair{}))))), most)
+	}
+	slots := l.slots[:len(g.Frames)]
 	walked := make([]ids.Walked, len(g.Frames))
 	for i, f := range g.Frames {
 		index, _ := l.Learn(f.Func.data)
