@@ -156,7 +156,7 @@ func stemmaRotateBy(of *segment.Rotator, rotation segment.Rotation) bool {
 		stemmaNotRotated("out of memory")
 		return false
 	}
-	of.Rotation = rotation
+	of.Rotation, of.Dirs = rotation, &stemmaRotate.files
 	stemmaNameSegments()
 	stemmaRotate.Rotator = of
 	stemmaRotate.due = nanotime() + rotation.Every
@@ -345,7 +345,7 @@ func stemmaRotateCounts(at segment.End) (errno uintptr) {
 		errno = r.files.growAll(&r.counts.Earlier, uintptr(end.Used))
 	}
 	if errno != 0 {
-		return r.Next(&r.files, &at, errno)
+		return r.Next(&at, errno)
 	}
 	return r.counts.Rotate(&r.files, &end)
 }
@@ -357,7 +357,7 @@ func stemmaRotateSamples(end segment.End) (errno uintptr) {
 	r := &stemmaRotate
 	n := stemmaSmp.Described() // before the files are made long enough: more may come meanwhile
 	if errno = r.files.growAll(&r.samples.Earlier, uintptr(sample.EarlierSize(uint64(n)))); errno != 0 {
-		return r.Next(&r.files, &end, errno)
+		return r.Next(&end, errno)
 	}
 	return r.samples.Rotate(&r.files, &end, n)
 }

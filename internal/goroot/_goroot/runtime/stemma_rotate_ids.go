@@ -134,7 +134,7 @@ func stemmaRotateIDsInit(shift uint) {
 		s.dacce.EntryAt, s.dacce.ReturnOf = stemmaIDsEntry, stemmaIDsReturn
 		s.next = &s.dacce
 	}
-	s.rotator.Rotation, s.rotator.Head = rotation, &s.head
+	s.rotator.Rotation, s.rotator.Dirs, s.rotator.Head = rotation, &s.files, &s.head
 	s.rotator.Begin(stemmaWall())
 	s.due = nanotime() + rotation.Every
 	h := stemma.record.Header()

@@ -449,7 +449,7 @@ func (f *stemmaIDsDirs) complete() {
 		stemmaFileAt(lo).cut(used[i])
 		f.Rest()
 	}
-	s.rotator.Next(f, &s.ended, 0)
+	s.rotator.Next(&s.ended, 0)
 }
 
 // forget gives back the memory of the segment that has ended, or will not begin. With the mapping of the main file goes

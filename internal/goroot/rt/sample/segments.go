@@ -64,7 +64,7 @@ func (r *Rotator) Begin(wall uint64) {
 // Rotate ends a segment of the first n nodes, which have places, and begins the next one. There is room for the sums of
 // so many. After an error the segment goes on.
 func (r *Rotator) Rotate(files segment.Files, end *segment.End, n uint32) (errno uintptr) {
-	return r.Next(files, end, r.segmentOf(files, end, n))
+	return r.Next(end, r.segmentOf(files, end, n))
 }
 
 // segmentOf makes the files of the segment that ends.

@@ -50,6 +50,7 @@ func newRotated(t testing.TB, nodes int, rotation string) *rotated {
 		x.r.Earlier[i] = at(x.earlier[i])
 	}
 	x.r.Samples, x.r.Buffer, x.r.Ends = x.Samples, at(x.keep[2]), at(x.keep[3])
+	x.r.Dirs = x.disk
 	x.r.Begin(1000)
 	return x
 }

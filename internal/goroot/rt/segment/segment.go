@@ -90,6 +90,7 @@ type End struct {
 // need not have a P. It is filled in when the record is made; what it points to is not in the Go heap.
 type Rotator struct {
 	Rotation
+	Dirs   Remover          // removes segments
 	Head   *layout.Rotation // in the header of the record
 	Ends   unsafe.Pointer   // of EndsSize bytes: when segments ended, by number modulo MostKept
 	Number uint64           // of the one that is to come
@@ -114,7 +115,7 @@ func (r *Rotator) Begin(wall uint64) {
 
 // Next makes the next segment begin if the files of the last one were written without an error, and removes those that
 // are not kept. Else that one goes on, and the failure is counted. It returns errno.
-func (r *Rotator) Next(files Remover, end *End, errno uintptr) uintptr {
+func (r *Rotator) Next(end *End, errno uintptr) uintptr {
 	switch errno {
 	case 0:
 	case Left:
@@ -128,7 +129,7 @@ func (r *Rotator) Next(files Remover, end *End, errno uintptr) uintptr {
 	r.Began = end.Wall
 	r.Head.Began = end.Wall
 	memory.StoreRel64(&r.Head.Segment, r.Number)
-	r.drop(files, end.Now)
+	r.drop(end.Now)
 	return 0
 }
 
@@ -153,20 +154,20 @@ func (r *Rotator) end(segment uint64) *int64 {
 }
 
 // drop removes segments that are too many or too old, and those that it could not remove before.
-func (r *Rotator) drop(files Remover, now int64) {
+func (r *Rotator) drop(now int64) {
 	for i, segment := range r.stuck {
-		if segment != 0 && files.Rest() && r.remove(files, segment) {
+		if segment != 0 && r.Dirs.Rest() && r.remove(segment) {
 			r.stuck[i] = 0
 		}
 	}
-	for ; r.oldest < r.Number && files.Rest(); r.oldest++ {
+	for ; r.oldest < r.Number && r.Dirs.Rest(); r.oldest++ {
 		if *r.end(r.oldest) == skipped {
 			continue
 		}
 		if r.Number-r.oldest <= r.Keep && (r.Age == 0 || now-*r.end(r.oldest) <= r.Age) {
 			return
 		}
-		if r.remove(files, r.oldest) {
+		if r.remove(r.oldest) {
 			continue
 		}
 		for i, segment := range r.stuck {
@@ -179,8 +180,8 @@ func (r *Rotator) drop(files Remover, now int64) {
 }
 
 // remove removes a segment, and reports whether nothing of it is left.
-func (r *Rotator) remove(files Remover, segment uint64) bool {
-	was, errno := files.Remove(segment)
+func (r *Rotator) remove(segment uint64) bool {
+	was, errno := r.Dirs.Remove(segment)
 	if was {
 		r.Head.Dropped++
 	}

@@ -52,7 +52,7 @@ func (r *Rotator) Rotate(files segment.Files, end *End) (errno uintptr) {
 	if errno == 0 {
 		r.lost = r.losing
 	}
-	return r.Next(files, &end.End, errno)
+	return r.Next(&end.End, errno)
 }
 
 // segmentOf makes the files of the segment that ends.

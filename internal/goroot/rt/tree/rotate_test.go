@@ -98,6 +98,7 @@ func newRotated(t testing.TB, rotation string) *rotated {
 	m.tree.rec.Describe(1, 1, 1000, "go1.26.8", "", nil)
 	m.tree.rec.SetShards(2)
 	x.disk = &segmenttest.Disk{Files: map[string][]byte{}}
+	x.r.Dirs = x.disk
 	x.r.Begin(1000)
 	return x
 }
