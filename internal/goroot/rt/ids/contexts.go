@@ -193,11 +193,13 @@ func (x *index) grow(mem *memory.Arena, hash func(uint32) uint32) bool {
 		return true
 	}
 	old := *x
-	x.mask = max(2*(old.mask+1), 1<<10) - 1
-	if x.slots = mem.Alloc(uintptr(x.mask+1) * unsafe.Sizeof(x.mask)); x.slots == nil {
-		*x = old
+	mask := max(2*(old.mask+1), 1<<10) - 1
+	slots := mem.Alloc(uintptr(mask+1) * unsafe.Sizeof(mask))
+	if slots == nil {
 		return false
 	}
+	memory.SetPointer(&x.slots, slots)
+	x.mask = mask
 	if old.slots == nil {
 		return true
 	}

@@ -108,6 +108,10 @@ func (s *SharedSpan) Room(end, lead uint64) bool {
 //go:nosplit
 func (s *Span) At(off uint64) unsafe.Pointer { return unsafe.Add(s.base, uintptr(off)) }
 
+// SetPointer stores a pointer to memory outside the Go heap. It has no write barrier, which a thread without a P cannot
+// have.
+func SetPointer(at *unsafe.Pointer, p unsafe.Pointer) { *(*uintptr)(unsafe.Pointer(at)) = uintptr(p) }
+
 // Array returns a span for n things of the given size, for which addresses are reserved in a. It begins and ends at a
 // page, whatever size the kernel's pages have.
 func (a *Arena) Array(n, size uintptr) Span {

@@ -349,7 +349,7 @@ func (w *Writer) End() bool {
 type FaultWriter struct {
 	r       *Recorder
 	id      uint64
-	strings [3 * faultFrames]string
+	strings [2 * faultFrames]string
 	lines   [faultFrames]uint32
 	frames  int
 }
@@ -382,18 +382,19 @@ func (f *FaultWriter) Frame(function, file string, line int32) {
 // End writes the record, and reports whether it did fit; handler is the runtime function that faults go to.
 func (f *FaultWriter) End(handler string) bool {
 	n := 2*f.frames + 1
-	f.strings[n-1] = handler
 	const frameBytes = 7 // all numbers below have a fixed length
 	w, _ := f.r.beginNew(layout.FuncRecord{
 		Kind: layout.RecFault, ID: f.id, NodeSize: layout.FaultSize, Strings: uint32(n),
 		BlobLen: uint32(2 + frameBytes*f.frames),
 	})
-	for _, s := range f.strings[:n] {
+	for _, s := range f.strings[:n-1] {
 		w.u32(uint32(len(s)))
 	}
-	for _, s := range f.strings[:n] {
+	w.u32(uint32(len(handler)))
+	for _, s := range f.strings[:n-1] {
 		w.str(s)
 	}
+	w.str(handler)
 	w.bytes(byte(n-1), byte(f.frames))
 	for i := range f.frames {
 		w.bytes(byte(2*i), byte(2*i+1))
