@@ -27,22 +27,29 @@ var needsP = regexp.MustCompile(`^runtime\.(gcWriteBarrier\d|wbMove|wbZero|typed
 	`|typeAssert|interfaceSwitch|assertE2I.*|convT.*|concat.*|slicebytetostring.*|stringtoslice.*|intstring|rawstring.*` +
 	`|deferproc.*|deferreturn|newproc.*|gopark.*|goready.*|chan(send|recv).*|selectgo)$`)
 
-var called = regexp.MustCompile(`^(?:CALL|JMP|LEAQ|MOVD) \$?([^$\s]+?)(?:\.abi0)?\(SB\)`)
+var (
+	called  = regexp.MustCompile(`^(?:CALL|JMP) (\S+?)(?:\.abi0)?\(SB\)`)
+	closure = regexp.MustCompile(`^(.*)\.func\d+$`)
+)
 
 // TestWithoutP looks in machine code at whatever may run without a P: nothing of it needs one.
 func TestWithoutP(t *testing.T) {
 	e2e.NeedMore(t)
 	threadsKnown(t)
-	for _, flags := range e2e.Few(2, []string{"-engine=dacce"}, []string{"-engine=sample"}, nil, []string{"-engine=lucce"},
-		[]string{"-engine=acct"}, []string{"-metrics=calls,alloc,cpu,waits,ops"}, []string{"-engine=dacce", "-events=alloc"}) {
-		t.Run(strings.Join(flags, " "), func(t *testing.T) {
-			out, err := exec.Command("go", "tool", "objdump", "-s", "stemma", e2e.Build(t, "grows", flags...)).Output()
+	for _, flags := range e2e.Few(2, "-engine=dacce", "-engine=sample", "-engine=cct", "-engine=lucce", "-engine=acct",
+		"-metrics=calls,alloc,cpu,waits,ops", "-engine=dacce -events=alloc") {
+		t.Run(flags, func(t *testing.T) {
+			exe := e2e.Build(t, "grows", strings.Fields(flags)...)
+			out, err := exec.Command("go", "tool", "objdump", "-s", "stemma", exe).Output()
 			if err != nil {
 				t.Fatal(err)
 			}
 			calls := map[string][]string{}
 			for _, f := range list(string(out)) {
 				name := strings.TrimSuffix(f.name, ".abi0")
+				if m := closure.FindStringSubmatch(name); m != nil {
+					calls[m[1]] = append(calls[m[1]], name)
+				}
 				for _, code := range f.code {
 					if m := called.FindStringSubmatch(code); m != nil {
 						calls[name] = append(calls[name], m[1])
