@@ -141,9 +141,22 @@ func runWithin(t *testing.T, limit time.Duration, out, exe string, env []string)
 }
 
 // Command returns a command for an instrumented program with its record below out,
-// for tests that start and end it themselves.
+// for tests that start and end it themselves. What it prints to standard error is logged if the test fails.
 func Command(t *testing.T, out, exe string, env ...string) *exec.Cmd {
-	return command(context.Background(), t, out, exe, env)
+	t.Helper()
+	cmd := command(context.Background(), t, out, exe, env)
+	stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = stderr // no pipe: a child of the program may outlive it
+	t.Cleanup(func() {
+		defer stderr.Close()
+		if text, err := os.ReadFile(stderr.Name()); t.Failed() && (err != nil || len(text) > 0) {
+			t.Logf("%s, standard error: %v\n%s", filepath.Base(exe), err, Tail(string(text)))
+		}
+	})
+	return cmd
 }
 
 // Ready starts a program that prints "ready" when it is, and waits for that. It returns what the program has printed

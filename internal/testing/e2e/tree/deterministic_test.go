@@ -128,7 +128,7 @@ func TestDeterministicWaits(t *testing.T) {
 	cmd := e2e.Command(t, t.TempDir(), exe, "STEMMA_DETERMINISTIC=1")
 	timer := time.AfterFunc(5*time.Minute, func() { cmd.Process.Kill() })
 	defer timer.Stop()
-	out, err := cmd.CombinedOutput()
+	out, err := cmd.Output()
 	if err != nil || string(out) != "spun\nread\n" {
 		t.Errorf("have %v and %q, want both waits to end", err, out)
 	}

@@ -182,8 +182,8 @@ func checkNatives(t *testing.T, exe string, functions []listed) {
 	cmd := e2e.Command(t, out, exe)
 	cmd.Args = append(cmd.Args, "-d", "-s", ".")
 	cmd.Dir = e2e.Program("calls")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
 	}
 	p := e2e.Result{Dir: e2e.LiveDir(out, cmd)}.Read(t)
 	compared, natives := 0, 0
