@@ -365,7 +365,7 @@ func stemmaAsk(now, dt int64) int {
 		// One of a waiting goroutine costs several microseconds: its stack is in no cache.
 		interval = max(interval, stemmaKernelTick)
 	}
-	ask, k := stemmaShare(running, waiting, max(1, int(dt/interval)))
+	ask, k := sample.Share(int(gomaxprocs), running, waiting, max(1, int(dt/interval)))
 	if !stemmaTimed() {
 		lock(&stemmaThreads.lock)
 		if stemmaSmp.sampler == layout.SamplerJVMTI {
@@ -383,27 +383,6 @@ func stemmaAsk(now, dt int64) int {
 		stemmaSampleWaiting(dt, k)
 	}
 	return running
-}
-
-// stemmaFewest is how many goroutines are looked at in one tick at least, if as many wait: in a program
-// with few of them all.
-const stemmaFewest = 8
-
-// stemmaShare divides samples between running threads and waiting goroutines by their numbers, but at
-// least one and stemmaFewest of each (section 3.1): there are as many as Ps in each interval, and some
-// intervals have passed. Who is not chosen is made up for: a thread's clock runs on until
-// its next sample, and a waiting goroutine's sample stands for several.
-//
-//go:nowritebarrierrec
-func stemmaShare(running, waiting, intervals int) (ask, k int) {
-	n := int(gomaxprocs)
-	if running > 0 {
-		ask = min(running, max(1, n*running/(running+waiting)))
-	}
-	if waiting > 0 {
-		k = min(waiting, max(stemmaFewest, (n-ask)*intervals))
-	}
-	return ask, k
 }
 
 // stemmaProcessCPU returns the CPU time of the process without that of the sampler's

@@ -1294,6 +1294,55 @@ func TestEncodeForgets(t *testing.T) {
 	}
 }
 
+// TestEncodeHottest calls a function from four others: of the edges into it the one that was called most adds nothing,
+// and the others add more the less often they were called.
+func TestEncodeHottest(t *testing.T) {
+	m := newComputer(t, 1)
+	defer m.close()
+	m.calm = 1 << 40
+	const callers = 4
+	for range callers + 2 {
+		f := m.function(callers + 1)
+		f.calls[callers].dynamic = true
+	}
+	first, target := m.funcs[0], m.funcs[callers+1]
+	for i, f := range m.funcs[1 : callers+1] {
+		first.calls[i].targets, f.calls[0].targets = []*function{f}, []*function{target}
+	}
+	for _, f := range m.funcs {
+		f.emit()
+	}
+	g := m.goroutine()
+	g.push(first, natives)
+	m.enter(g, first)
+	for i := range callers {
+		m.callSite(g, i, 0)
+		m.callSite(g, 0, 0)
+		g.frames = g.frames[:1]
+	}
+	for round, order := range [][callers]int{{2, 0, 3, 1}, {3, 1, 2, 0}, {0, 1, 2, 3}} { // callers, the hottest first
+		for rank, i := range order {
+			m.c.Hit(2*i+1, 1<<(10*round+20-rank)) // edges are in the order in which they were called first
+		}
+		m.clock += 100e9
+		m.c.Snapshot(m.clock)
+		m.c.Plan(func() {})
+		if !m.c.Write(m.clock) {
+			t.Fatal("no room for a dictionary")
+		}
+		m.publish()
+		_, sites, edges := m.c.Encoding()
+		if len(edges) != 2*callers {
+			t.Fatalf("%d edges, want %d", len(edges), 2*callers)
+		}
+		for rank, i := range order {
+			if add := sites[edges[2*i+1].Site].Add; add != uint32(rank) {
+				t.Errorf("round %d: the edge of rank %d adds %d", round, rank, add)
+			}
+		}
+	}
+}
+
 // TestEncodePrice has a function with a hot caller and a cold one of 256 contexts, which have no room beside those of
 // what the function calls: the cold edge is left out, and the hot ones are not.
 func TestEncodePrice(t *testing.T) {

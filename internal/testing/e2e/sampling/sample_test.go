@@ -200,6 +200,10 @@ func TestSamplers(t *testing.T) {
 				if asked := s.Stat("requests"); met > asked || asked-met > 2 {
 					t.Errorf("%d requests, of which %d were met or dropped", asked, met)
 				}
+				stops := strings.HasSuffix(how, "=stw") || strings.HasSuffix(how, "=jvmti")
+				if n := s.Stat("stops"); (n > 0) != stops || n > s.Stat("ticks") {
+					t.Errorf("the world was stopped %d times in %d ticks", n, s.Stat("ticks"))
+				}
 				return checkBusy(t, r, p)
 			})
 		})
