@@ -1294,7 +1294,7 @@ func TestEncodeForgets(t *testing.T) {
 	}
 }
 
-// TestEncodeHottest calls a function from four others: of the edges into it the one that was called most adds nothing,
+// TestEncodeHottest calls a function from four others: of the edges into it the most-called one adds nothing,
 // and the others add more the less often they were called.
 func TestEncodeHottest(t *testing.T) {
 	m := newComputer(t, 1)
