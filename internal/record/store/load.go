@@ -38,24 +38,40 @@ func Load(paths []string) (*Records, error) {
 	return r, err
 }
 
-// LoadEvents is Load of records with context IDs. Without a path it reads the newest one, with all segments that are
-// beside it: each has events of its own.
+// LoadEvents is Load of records with context IDs. Without a path it reads the newest one, with all segments of that
+// run: each has events of its own. Where a segment ends or is removed meanwhile, it reads all once more.
 func LoadEvents(paths []string) (*Records, error) {
-	if len(paths) == 0 {
+	if len(paths) > 0 {
+		return Load(paths)
+	}
+	for tries := 5; ; tries-- {
 		newest, err := newest()
 		if err != nil {
 			return nil, err
 		}
-		paths = []string{newest}
-		if p, err := Probe(newest); err == nil && p.IDs() {
-			live, _, ok := SegmentOf(newest)
-			if !ok {
-				live = newest
-			}
-			paths = append(slices.DeleteFunc(Segments(live), func(path string) bool { return path == newest }), newest)
+		if p, err := Probe(newest); err != nil || !p.IDs() {
+			return Load([]string{newest})
+		}
+		live, _, ok := SegmentOf(newest)
+		if !ok {
+			live = newest
+		}
+		paths := wholeRun(live)
+		r, err := Load(paths)
+		// Names are exchanged: one record may have been read twice, and another not at all.
+		if tries == 1 || err == nil && len(r.Profiles) == len(paths) && slices.Equal(paths, wholeRun(live)) {
+			return r, err
 		}
 	}
-	return Load(paths)
+}
+
+// wholeRun returns the segments of a live directory, and what it has itself, if that may be read.
+func wholeRun(live string) []string {
+	all := Segments(live)
+	if IsLive(live) && isBegun(live) {
+		all = append(all, live)
+	}
+	return all
 }
 
 // A keeping takes the record of a place, and whether its program ran when it was read.

@@ -250,3 +250,45 @@ func addUpEvents(t *testing.T, engine string) {
 		t.Errorf("%d go statements counted in %d segments, %d logged, want %d", have, len(segments), logged, want)
 	}
 }
+
+// TestSegmentEventsRunning reads the events of a program that runs, again and again: there are never fewer than before,
+// whatever ends meanwhile.
+func TestSegmentEventsRunning(t *testing.T) {
+	e2e.NeedMore(t)
+	exe := e2e.BuildDir(t, filepath.Join("testdata", "logs"), "-engine=dacce", "-events=go")
+	out := t.TempDir()
+	cmd := e2e.Command(t, out, exe, "STEMMA_ROTATE=20ms", "LOGS_MS=3000")
+	t.Setenv("STEMMA_OUT", out)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error)
+	go func() { ended <- cmd.Wait() }()
+	for reads, before := 0, uint64(0); ; reads++ {
+		select {
+		case err := <-ended:
+			if t.Logf("%d reads, at last %d events", reads, before); err != nil || reads < 3 || before == 0 {
+				t.Errorf("%v; few reads, or no events", err)
+			}
+			return
+		default:
+		}
+		r, err := store.LoadEvents(nil)
+		if err != nil {
+			if before > 0 {
+				t.Error(err)
+			}
+			continue // it has not begun
+		}
+		events := uint64(0)
+		for _, p := range r.Profiles {
+			if err := p.IDs.EventCounts(func(e *ids.EventCount) error { events += e.Count; return nil }); err != nil {
+				t.Error(err)
+			}
+		}
+		if events < before {
+			t.Errorf("%d events in %d records, %d before", events, len(r.Profiles), before)
+		}
+		before = max(before, events)
+	}
+}
