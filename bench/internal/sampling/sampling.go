@@ -252,7 +252,8 @@ func newSamplingReport() *samplingReport {
 					"from when the world is told to stop until it goes on again, on average. stw stops it for " +
 					"goroutines that wait only, so that its stop is no part of a latency.",
 				"What waits for a CPU on a busy machine is latency of jvmti, and of samples that are asked for, " +
-					"only: a sample of a timer that finds its thread without a CPU is due anew. " + papers.SamplingLatency,
+					"only: a sample of a timer that finds its thread without a CPU is due anew. " +
+					papers.SamplingLatency,
 			}, "\n")},
 		},
 		stabilityBars: twoFigures("sampling-stability",
