@@ -131,7 +131,7 @@ func (c *cleaner) in(d *safefile.Dir) {
 		return
 	}
 	defer d.Close()
-	if c.record(d) {
+	if c.record(d, func() (os.FileInfo, error) { return os.Stat(d.Path) }) {
 		return
 	}
 	entries, err := d.Names()
@@ -141,7 +141,7 @@ func (c *cleaner) in(d *safefile.Dir) {
 			continue
 		}
 		if sub, err := d.Sub(entry.Name()); err == nil { // else it is none any more
-			c.record(sub)
+			c.record(sub, func() (os.FileInfo, error) { return d.Stat(entry.Name()) })
 			sub.Close()
 		}
 	}
@@ -188,14 +188,15 @@ func mainOf(d *safefile.Dir) *os.File {
 }
 
 // record removes one live directory, unless its program runs, and reports whether it is one. The main file goes last:
-// if the removal is interrupted, what is left is still known for a record.
-func (c *cleaner) record(d *safefile.Dir) bool {
+// if the removal is interrupted, what is left is still known for a record. named returns what has the name of d by now.
+func (c *cleaner) record(d *safefile.Dir, named func() (os.FileInfo, error)) bool {
+	ofRunning := isOfRunning(d) // before its files are looked at: they may be complete when the program has ended
 	main := mainOf(d)
 	if main == nil {
-		return c.unfinished(d)
+		return !ofRunning && c.unfinished(d)
 	}
 	defer main.Close()
-	if store.Holds(main) || isOfRunning(d) {
+	if ofRunning || store.Holds(main) || !isSame(d, named) {
 		c.running++
 		return true
 	}
@@ -225,10 +226,17 @@ func isOfRunning(d *safefile.Dir) bool {
 	return err == nil && place.Running()
 }
 
+// isSame reports whether d still has its name: a program that begins a segment of context IDs gives it another one.
+func isSame(d *safefile.Dir, named func() (os.FileInfo, error)) bool {
+	a, err := d.Stat(".")
+	b, err2 := named()
+	return err == nil && err2 == nil && os.SameFile(a, b)
+}
+
 // unfinished removes a segment that the program was writing when it was killed, and reports whether d is one.
 func (c *cleaner) unfinished(d *safefile.Dir) bool {
 	files, err := d.Names()
-	if _, _, ok := store.SegmentOf(d.Path); !ok || err != nil || isOfRunning(d) {
+	if _, _, ok := store.SegmentOf(d.Path); !ok || err != nil {
 		return false
 	}
 	for _, f := range files {

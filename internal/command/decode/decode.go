@@ -280,6 +280,11 @@ func (s *Set) decodeIn(r *contextRecord, id ctxid.ID) (decode.Stack, error) {
 			}
 			return decode.Stack{}, r.failed
 		}
+		if !r.sealed && r.open.Number() != id.Run { // names were exchanged, and may be once more
+			r.open = nil
+			s.forget(r, id.Run)
+			return decode.Stack{}, errGone
+		}
 	}
 	stack, err := r.open.Decode(id)
 	if err != nil && !r.sealed && r.moved(id.Run) {

@@ -85,7 +85,7 @@ func (r *Outcome) Seal(e *base.Env, outFile string) error {
 	}
 	var ended, running []string
 	for _, dir := range dirs {
-		if stillRuns(dir) {
+		if stillRuns(ofRun(dir)) {
 			running = append(running, dir)
 		} else {
 			ended = append(ended, dir)
@@ -94,7 +94,8 @@ func (r *Outcome) Seal(e *base.Env, outFile string) error {
 	if len(ended) == 0 {
 		ended = running[:1] // as far as it is
 	}
-	sealed, apart, why, err := r.seal(e, ended, outFile, missing(len(dirs)-len(ended), "still ran when it ended"))
+	notes := missing(len(processes(dirs))-len(processes(ended)), "still ran when it ended")
+	sealed, apart, why, err := r.seal(e, ended, outFile, notes)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w; the record stays in %s", err, r.Base)
@@ -113,6 +114,19 @@ func (r *Outcome) Seal(e *base.Env, outFile string) error {
 	}
 	r.tellLeft(e.Stderr, apart, why, running, outFile)
 	return err
+}
+
+// ofRun returns the live directory that dir is a segment of, or else dir. The program holds that one alone.
+func ofRun(dir string) string {
+	if live, _, ok := store.SegmentOf(dir); ok && store.IsLive(live) {
+		return live
+	}
+	return dir
+}
+
+// processes returns dirs without segments that lie beside their live directory: one for each process.
+func processes(dirs []string) []string {
+	return slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool { return ofRun(dir) != dir })
 }
 
 // stillRuns reports whether the process that records into a live directory has not ended. One that has just begun
@@ -193,7 +207,7 @@ func (r *Outcome) tellLeft(notes io.Writer, apart []string, why error, running [
 			base.Typed(outFile), base.Typed(at))
 		store.ListDirs(notes, apart)
 	}
-	if len(running) > 0 {
+	if running = processes(running); len(running) > 0 {
 		fmt.Fprintf(notes, "stemma: %s that it started still %s into %s; name %s and %s to read all of them\n",
 			humanize.Plural(len(running), "process", "processes"), humanize.Noun(len(running), "records", "record"), at,
 			base.Typed(outFile), base.Typed(at))

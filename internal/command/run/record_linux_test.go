@@ -55,6 +55,7 @@ func TestSealMissing(t *testing.T) {
 	for _, c := range []struct{ what, want string }{
 		{"ended", ""},
 		{"runs", "1 process that it started still ran when it ended; its record was left out of this profile"},
+		{"segment", "1 process that it started still ran when it ended; its record was left out of this profile"},
 		{"full", "1 process that it started cannot be added up with it; its record was left out of this profile"},
 	} {
 		t.Chdir(t.TempDir())
@@ -72,7 +73,10 @@ func TestSealMissing(t *testing.T) {
 		})
 		path := filepath.Join(r.Base, "shapes.8-0a1b2c")
 		child.WriteTo(t, path)
-		if c.what == "runs" {
+		if c.what == "segment" {
+			child.WriteTo(t, path+".000001")
+		}
+		if c.what == "runs" || c.what == "segment" {
 			f, err := os.Open(filepath.Join(path, "tree"))
 			if err != nil {
 				t.Fatal(err)
@@ -91,6 +95,9 @@ func TestSealMissing(t *testing.T) {
 		}
 		if have := strings.Join(p.Processes[0].Notes, "; "); have != c.want {
 			t.Errorf("%s: have note %q, want %q", c.what, have, c.want)
+		}
+		if c.what == "segment" && (len(p.Processes) != 1 || !store.IsLive(path+".000001")) {
+			t.Errorf("%d processes, want one, without the segment of another that still runs", len(p.Processes))
 		}
 	}
 }

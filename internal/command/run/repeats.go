@@ -180,7 +180,7 @@ func (t *Tests) noRecord(e *base.Env, code int) error {
 
 // take moves the records of a run, which has ended, to a directory of their own. It is "" if there are none.
 func (t *Tests) take(run int) (dir string, err error) {
-	records, err := store.FindLive(t.Base)
+	records, err := store.FindRecords(t.Base) // segments lie beside the record that they are of
 	if err != nil || len(records) == 0 {
 		return "", err
 	}

@@ -78,6 +78,9 @@ func mapped(pid int) string {
 		}
 		dir := "/" + filepath.Dir(fields[1])
 		for _, dir := range []string{dir, fmt.Sprintf("/proc/%d/root%s", pid, dir)} {
+			if live, _, ok := store.SegmentOf(dir); ok && store.IsLive(live) {
+				return live // while a segment ends, it is mapped as well
+			}
 			if store.IsLive(dir) {
 				return dir
 			}

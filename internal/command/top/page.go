@@ -47,7 +47,13 @@ type Row struct {
 func Between(before, now *Reading, o Options) *Page {
 	p := &Page{Type: now.Tree.Type, Note: now.Note}
 	deltas := now.Counts
-	if before != nil && before.Tree.Type.Name == now.Tree.Type.Name {
+	switch {
+	case before == nil || before.Tree.Type.Name != now.Tree.Type.Name:
+	case before.Process.Run != now.Process.Run: // the record of context IDs has begun anew meanwhile
+		if s := now.Process.Segment; s != nil {
+			p.Took = now.Time.Sub(s.Began)
+		}
+	default:
 		p.Took = now.Time.Sub(before.Time)
 		deltas = slices.Clone(now.Counts)
 		at := before.nodesOf(now)

@@ -290,6 +290,31 @@ func TestFindMapped(t *testing.T) {
 	if have, err := Find(strconv.Itoa(os.Getpid())); have != p.path || err != nil {
 		t.Errorf("have %s (%v), want %s", have, err, p.path)
 	}
+	// While a segment of context IDs ends, its files are mapped as well.
+	segment := p.path + ".000001"
+	if err := os.Rename(p.path, segment); err != nil {
+		t.Fatal(err)
+	}
+	p.d.WriteTo(t, p.path)
+	if have, err := Find(strconv.Itoa(os.Getpid())); have != p.path || err != nil {
+		t.Errorf("with %s mapped have %s (%v), want %s", segment, have, err, p.path)
+	}
+}
+
+// TestSegmentBetween has two readings, between which the record of context IDs has begun anew.
+func TestSegmentBetween(t *testing.T) {
+	p := newProgram(t)
+	p.d.Count(0, p.fAt, 0, 100)
+	r := NewReader(p.path, "")
+	before, now := p.read(t, r), p.read(t, r)
+	if page := Between(before, now, Options{Rows: 10}); page.Delta != 0 {
+		t.Errorf("%d calls between two readings of the same, want none", page.Delta)
+	}
+	now.Process.Run++
+	now.Process.Segment = &profile.Segment{Number: 2, Began: now.Time.Add(-time.Second)}
+	if page := Between(before, now, Options{Rows: 10}); page.Delta != page.Count || page.Took != time.Second {
+		t.Errorf("%d calls in %v, want the %d since the segment began", page.Delta, page.Took, page.Count)
+	}
 }
 
 // The first rows are those that sorting all would give.

@@ -93,12 +93,18 @@ func OpenRest(fsys fs.FS, ended func(segment uint64) bool) (*Dir, error) {
 // OpenRun is [Open] of a directory that may have segments beside it. It counts a segment as well that is complete
 // although the header does not report it; ended is as in [OpenRest].
 func OpenRun(fsys fs.FS, ended func(segment uint64) bool) (*Dir, error) {
+	// Counters are read in a while, in which segments may end: the record has all of those that had ended before.
+	now, err := newDir(fsys).current(ended)
+	if err != nil {
+		now = 0 // it has no segments, or opening it says what is wrong
+	}
 	l, err := Open(fsys)
 	if err != nil {
 		return nil, err
 	}
-	if s := l.Process().Segment; s != nil && s.Number == 0 && ended(s.Closed+1) {
-		s.Closed++
+	if s := l.Process().Segment; s != nil && s.Number == 0 && now > 0 {
+		s.Closed = now - 1
+		s.Dropped = min(s.Dropped, s.Closed)
 	}
 	return l, nil
 }

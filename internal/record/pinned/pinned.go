@@ -83,7 +83,11 @@ func (p *dir) root() (*os.Root, error) {
 	defer p.mu.Unlock()
 	const tries = 5
 	for range tries {
-		for _, path := range append([]string{p.path}, namesLike(p.path)...) {
+		paths := []string{p.path}
+		if p.run != 0 { // others keep their names, and one that comes later may have the number of one that has gone
+			paths = append(paths, namesLike(p.path)...)
+		}
+		for _, path := range paths {
 			root, err := os.OpenRoot(path)
 			if err != nil {
 				if path == p.path && !errors.Is(err, fs.ErrNotExist) {

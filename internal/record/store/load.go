@@ -7,7 +7,9 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/progress"
@@ -41,37 +43,84 @@ func Load(paths []string) (*Records, error) {
 // LoadEvents is Load of records with context IDs. Without a path it reads the newest one, with all segments of that
 // run: each has events of its own. Where a segment ends or is removed meanwhile, it reads all once more.
 func LoadEvents(paths []string) (*Records, error) {
-	if len(paths) > 0 {
-		return Load(paths)
+	of := func() ([]string, error) { return paths, nil }
+	if len(paths) == 0 {
+		of = newestRun
 	}
-	for tries := 5; ; tries-- {
-		newest, err := newest()
+	const tries = 5
+	for try := 1; ; try++ {
+		paths, err := of()
 		if err != nil {
 			return nil, err
 		}
-		if p, err := Probe(newest); err != nil || !p.IDs() {
-			return Load([]string{newest})
-		}
-		live, _, ok := SegmentOf(newest)
-		if !ok {
-			live = newest
-		}
-		paths := wholeRun(live)
+		before := runsAt(paths)
 		r, err := Load(paths)
-		// Names are exchanged: one record may have been read twice, and another not at all.
-		if tries == 1 || err == nil && len(r.Profiles) == len(paths) && slices.Equal(paths, wholeRun(live)) {
+		if now, e := of(); e == nil && sameRuns(before, runsAt(now)) {
 			return r, err
 		}
+		if try == tries {
+			return nil, fmt.Errorf("%s: segments end faster than all of them can be read; name some of them, or wait "+
+				"until the program has ended", strings.Join(paths, " "))
+		}
+		time.Sleep(time.Duration(try) * 10 * time.Millisecond)
 	}
 }
 
-// wholeRun returns the segments of a live directory, and what it has itself, if that may be read.
-func wholeRun(live string) []string {
+// newestRun returns the path of the newest record, or of all that are of its run, if it has context IDs.
+func newestRun() ([]string, error) {
+	newest, err := newest()
+	if err != nil {
+		return nil, err
+	}
+	if p, err := Probe(newest); err != nil || !p.IDs() {
+		return []string{newest}, nil
+	}
+	live, _, ok := SegmentOf(newest)
+	if !ok {
+		live = newest
+	}
 	all := Segments(live)
-	if IsLive(live) && isBegun(live) {
+	if IsLive(live) {
 		all = append(all, live)
 	}
-	return all
+	return all, nil
+}
+
+// runsAt returns the live directories at paths, with the number of the run that records there, 0 without context IDs.
+func runsAt(paths []string) map[string]uint64 {
+	runs := make(map[string]uint64)
+	for _, path := range finished(paths) {
+		place, err := Probe(path)
+		if err != nil || !place.Dir {
+			continue
+		}
+		records, _ := place.Records()
+		for _, path := range records {
+			runs[path] = 0
+			if place, err := Probe(path); err == nil {
+				runs[path], _, _ = place.Run()
+			}
+		}
+	}
+	return runs
+}
+
+// sameRuns reports whether what was at some paths is there now, and no segment more. Where one of context IDs ends,
+// directories exchange their names.
+func sameRuns(before, now map[string]uint64) bool {
+	for path, run := range before {
+		if has, ok := now[path]; !ok || has != run {
+			return false
+		}
+	}
+	for path := range now {
+		if _, had := before[path]; !had {
+			if _, _, ok := SegmentOf(path); ok {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // A keeping takes the record of a place, and whether its program ran when it was read.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/testing/recordtest"
 )
 
@@ -28,6 +29,15 @@ func TestUnfinished(t *testing.T) {
 	}
 	if r, err := Load([]string{live + ".000001", live + ".000002"}); err != nil || len(r.Profiles) != 1 {
 		t.Errorf("a complete segment and one that is not: %v", err)
+	}
+	whole := recordtest.Shapes()
+	whole.Header(func(h *layout.Header) { h.Segment = 3 })
+	if err := os.RemoveAll(live); err != nil {
+		t.Fatal(err)
+	}
+	whole.WriteTo(t, live)
+	if _, err := Load([]string{live + ".000001", live + ".000002"}); err == nil {
+		t.Error("no error for a segment that was complete, and is being removed")
 	}
 	for _, paths := range [][]string{{live + ".000002"}, {live + ".000001", live + ".000003"}} {
 		if _, err := Load(paths); err == nil || !strings.Contains(err.Error(), "no record") {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
+	"github.com/stemma-go/stemma/internal/record/livedir"
 )
 
 // # Segments
@@ -23,9 +24,12 @@ var segmentName = regexp.MustCompile(`(.\.[0-9]+-[0-9a-z]{6})\.([0-9]{6,})$`)
 
 // isUnfinished reports whether a path is a segment that its program is writing, or was when it was killed.
 func isUnfinished(path string) bool {
-	live, _, ok := SegmentOf(path)
+	live, number, ok := SegmentOf(path)
 	if !ok || !IsLive(live) {
 		return false
+	}
+	if next, err := livedir.NextSegment(os.DirFS(live)); err == nil && number < next {
+		return false // it was complete, and is being removed
 	}
 	files, err := os.ReadDir(path)
 	return err == nil && !slices.ContainsFunc(files, func(f os.DirEntry) bool {

@@ -143,7 +143,7 @@ func (l *Lucce) Rotate(r *rand.Rand, others func(), stopped func() *LucceGorouti
 	for left := uint64(1); ok && left > 0; {
 		left, ok = n.CopyLog(1 + r.Uint64N(1<<10)*layout.LogEntrySize)
 	}
-	n.Ready()
+	n.Ready(copied)
 	others()
 	early()
 	complete := ok && n.Complete()

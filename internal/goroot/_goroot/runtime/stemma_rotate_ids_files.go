@@ -232,7 +232,7 @@ func (f *stemmaIDsDirs) fill() (errno uintptr) {
 			return segment.Left
 		}
 	}
-	s.next.Ready()
+	s.next.Ready(s.copied)
 	return f.rename()
 }
 

@@ -29,8 +29,8 @@ type Next interface {
 	// Begin prepares the segment that comes next, with the run number run, in head and in the file nodes and that which
 	// says how ids are encoded, whose memory is zero. It reports whether there is memory.
 	Begin(head unsafe.Pointer, nodes, encoding memory.Span, run uint64) bool
-	// Ready makes what was prepared a record, to those who find its files.
-	Ready()
+	// Ready makes what was prepared a record, to those who find its files. It has so many bytes of function records.
+	Ready(funcs uint64)
 	// Failed reports whether there was no room for an entry of the next segment, which has not begun.
 	Failed() bool
 	// Load loads an epoch of the segment before, or some functions and sites of it, and reports whether it has done.
@@ -106,8 +106,9 @@ func (n *next) begin(head unsafe.Pointer, nodes memory.Span, run uint64) *layout
 }
 
 // Ready implements Next.
-func (n *next) Ready() {
+func (n *next) Ready(funcs uint64) {
 	h := (*layout.Header)(n.other.head)
+	h.FuncsUsed = funcs // what was interned may name functions that have come
 	copy(h.Magic[:], layout.Magic)
 }
 

@@ -60,7 +60,7 @@ func (m *computer) rotate() {
 	if ok = ok && m.next.WriteEpoch(m.clock, func() {}); !ok {
 		m.t.Fatal("no room for what the next segment begins with")
 	}
-	m.next.Ready()
+	m.next.Ready(copied)
 	ask := func() {
 		for _, g := range m.gs {
 			if g.from != 0 && m.r.IntN(2) == 0 {

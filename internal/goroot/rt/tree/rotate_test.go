@@ -231,6 +231,56 @@ func (l left) check(t *testing.T, all bool) {
 	}
 }
 
+// An endingFS has the files of before until one of them is read, and of after from then on.
+type endingFS struct {
+	before, after left
+	name          string
+	read          bool
+}
+
+func (f *endingFS) now() left {
+	if f.read {
+		return f.after
+	}
+	return f.before
+}
+
+func (f *endingFS) Open(name string) (fs.File, error) {
+	file, err := f.now().live.Open(name)
+	f.read = f.read || name == f.name
+	return file, err
+}
+
+// TestEndsWhileRead reads the record of a run in which a segment ends meanwhile: it says that it has those only that
+// had ended before, since it may have a part only of what the others have.
+func TestEndsWhileRead(t *testing.T) {
+	x := newRotated(t, "1h")
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 2 {
+		x.work(r, 100)
+		if errno := x.rotate(); errno != 0 {
+			t.Fatal(errno)
+		}
+	}
+	f := endingFS{before: x.leave()}
+	x.work(r, 100)
+	if errno := x.rotate(); errno != 0 {
+		t.Fatal(errno)
+	}
+	f.after = x.leave()
+	for f.name = range f.before.live {
+		f.read = false
+		ended := func(n uint64) bool { return f.now().segments[segmenttest.Dir(n)[:6]] != nil }
+		whole, err := livedir.OpenRun(&f, ended)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := whole.Process().Segment; s.Closed > 2 && !maps.Equal(calls(whole.Profile), f.after.known) {
+			t.Errorf("changed behind %s: has %d segments, and not all of their calls", f.name, s.Closed)
+		}
+	}
+}
+
 // times returns the time on CPU by function of the tree.
 func times(p *profile.Profile) map[string]uint64 {
 	got := map[string]uint64{}

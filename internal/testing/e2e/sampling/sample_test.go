@@ -210,6 +210,29 @@ func TestSamplers(t *testing.T) {
 	}
 }
 
+// TestRace samples with the race detector, which knows nothing of patched return addresses: each walk is of the whole
+// stack.
+func TestRace(t *testing.T) {
+	e2e.NeedFull(t)
+	e2e.OnlyHost(t, "the race detector needs C")
+	exe := e2e.Build(t, "busy", "-engine=sample", "-every=1ms", "-race")
+	for _, how := range []string{"sampler=isps", "sampler=isps,walk=marker", "sampler=sps", "sampler=stw"} {
+		t.Run(how, func(t *testing.T) {
+			e2e.Retry(t, func() error {
+				r := e2e.Run(t, exe, "STEMMA_SAMPLING="+how, "GOMAXPROCS=2")
+				r.OK(t)
+				p := r.Read(t)
+				s := sampling(t, p)
+				checkFailed(t, s)
+				if s.Stat("returns") > 0 || s.Stat("samples") < 100 {
+					t.Errorf("%d samples, %d returns were intercepted", s.Stat("samples"), s.Stat("returns"))
+				}
+				return checkBusy(t, r, p)
+			})
+		})
+	}
+}
+
 // checkBusy checks where the time of the program busy went.
 func checkBusy(t *testing.T, r e2e.Result, p *profile.Profile) error {
 	cpu := time.Duration(p.Total(profile.CPU))
