@@ -131,8 +131,8 @@ var stemmaWords = [...]struct{ name, words, want string }{
 	{"STEMMA_SEGMENT", "call,shared", "call or shared"},
 	{"STEMMA_TRACE_CHECK", "count,print,throw", "count, print or throw"},
 	{"STEMMA_TRACE_EVERY", "fast,slow,waiting", "fast, slow or waiting"},
-	{"STEMMA_TRACE_WITHOUT", "unwind,trace,block,prologue,recovery,gdestroy,hold,repeat",
-		"unwind, trace, block, prologue, recovery, gdestroy, hold or repeat"},
+	{"STEMMA_TRACE_WITHOUT", "unwind,trace,block,prologue,recovery,gdestroy,hold,letgo,repeat",
+		"unwind, trace, block, prologue, recovery, gdestroy, hold, letgo or repeat"},
 	{"STEMMA_WAIT_CHECK", "print,throw", "print or throw"},
 }
 

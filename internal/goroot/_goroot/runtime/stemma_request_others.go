@@ -73,7 +73,9 @@ func stemmaRequestHeld(gp, other *g, id uint64) (dead, taken bool) {
 			other.waitreason == waitReasonGarbageCollectionScan {
 			taken = stemmaRequestStopped(other, id)
 		}
+		pp := stemmaSyscallP(other, readgstatus(other)&^_Gscan)
 		resumeG(state)
+		stemmaStopSyscall(pp)
 	}
 	casgstatus(gp, _Gwaiting, _Grunning)
 	return state.dead, taken

@@ -211,8 +211,10 @@ func stemmaIDsThread() {
 			continue
 		}
 		for s.wake.Store(1); s.wake.Load() != 0 && s.ask.Load() == stemmaIDsNothing; usleep(poll) {
-			if sched.sysmonwait.Load() { // nothing runs, so that nobody needs the locks, and sysmon sleeps
-				stemmaIDsWake()
+			// Where nothing runs sysmon sleeps. This thread wakes that, and not the encoder: a thread that it started
+			// for it would give way to others for ever, as this one does, and so would all that come from there.
+			if sched.sysmonwait.Load() && !sched.gcwaiting.Load() {
+				entersyscallWakeSysmon()
 			}
 		}
 		s.wake.Store(0)

@@ -31,7 +31,7 @@ func stemmaSampleWaiting(dt int64, k int) {
 			continue
 		}
 		stemmaRecordWaiting(gp, s, uint64(dt)*uint64(length)/uint64(k))
-		casfrom_Gscanstatus(gp, s|_Gscan, s)
+		stemmaLetGo(gp, s)
 	}
 }
 
@@ -81,4 +81,47 @@ func stemmaHold(gp *g, s uint32) bool {
 		return false
 	}
 	return true
+}
+
+// stemmaLetGo lets go of a goroutine that stemmaHold keeps. Who stops the world meanwhile asks once whether the
+// goroutine of a P is in a system call, to take the P away. The answer was no, since it was held: without what is done
+// here the world would wait until the call returns, for a minute at most.
+//
+//go:nowritebarrierrec
+func stemmaLetGo(gp *g, s uint32) {
+	pp := stemmaSyscallP(gp, s)
+	casfrom_Gscanstatus(gp, s|_Gscan, s)
+	stemmaStopSyscall(pp)
+}
+
+// stemmaSyscallP returns the P that a goroutine has taken into a system call, nil if it has none or is in no call. It
+// is held and has the status s.
+//
+//go:nowritebarrierrec
+func stemmaSyscallP(gp *g, s uint32) *p {
+	if s != _Gsyscall || gp.m == nil {
+		return nil
+	}
+	return gp.m.p.ptr()
+}
+
+// stemmaStopSyscall takes a P away from a system call if the world is being stopped, as who stops it would have. pp may
+// be nil. The goroutine was held until just now.
+//
+//go:nowritebarrierrec
+func stemmaStopSyscall(pp *p) {
+	if pp == nil || !sched.gcwaiting.Load() || stemmaWithout == "letgo" {
+		return
+	}
+	lock(&sched.lock)
+	if sched.gcwaiting.Load() && sched.stopwait > 0 && !freezing.Load() {
+		if thread, ok := setBlockOnExitSyscall(pp); ok {
+			thread.gcstopP()
+			thread.resume()
+			if sched.stopwait == 0 {
+				notewakeup(&sched.stopnote)
+			}
+		}
+	}
+	unlock(&sched.lock)
 }

@@ -251,6 +251,46 @@ func addUpEvents(t *testing.T, engine string) {
 	}
 }
 
+// TestSegmentsNice ends segments of a program that does nothing, and has no thread to spare. The thread that makes their
+// files gives way to all others: none that begins meanwhile may have that from it.
+func TestSegmentsNice(t *testing.T) {
+	e2e.NeedMore(t)
+	e2e.OnlyHost(t, "an emulator has threads of its own")
+	exe := e2e.BuildDir(t, filepath.Join("testdata", "still"), "-engine=dacce")
+	cmd := e2e.Command(t, t.TempDir(), exe, "STEMMA_ROTATE=20ms", "GOMAXPROCS=1")
+	_, in := e2e.Ready(t, cmd)
+	live := e2e.LiveDir(cmd.Env[slices.IndexFunc(cmd.Env, func(v string) bool {
+		return strings.HasPrefix(v, "STEMMA_OUT=")
+	})][len("STEMMA_OUT="):], cmd)
+	for end := time.Now().Add(time.Minute); len(store.Segments(live)) < 3; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d segments have ended", len(store.Segments(live)))
+		}
+	}
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	nice := 0
+	for _, stat := range threads {
+		text, err := os.ReadFile(stat)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, behind, _ := strings.Cut(string(text), ") ") // field 3 is the next one, and 19 how nice it is
+		if fields := strings.Fields(behind); len(fields) < 17 || fields[16] != "0" {
+			nice++
+		}
+	}
+	if nice != 1 {
+		t.Errorf("%d of %d threads give way to others, want one", nice, len(threads))
+	}
+	in.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestSegmentEventsRunning reads the events of a program that runs, again and again: there are never fewer than before,
 // whatever ends meanwhile.
 func TestSegmentEventsRunning(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -208,6 +209,24 @@ func TestSamplers(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestStopsOfSyscalls samples goroutines in system calls while the world is stopped: who stops it takes the P of such a
+// goroutine away unless that is held, and asks once. A Go program without samples may wait as well, for a minute, but
+// once in some thousand stops.
+func TestStopsOfSyscalls(t *testing.T) {
+	e2e.NeedMore(t)
+	e2e.OnlyHost(t, "an emulator may be as slow as what is looked for")
+	exe := e2e.BuildDir(t, filepath.Join("testdata", "stops"), "-engine=sample", "-every=1ms")
+	e2e.Retry(t, func() error {
+		cmd := e2e.Command(t, t.TempDir(), exe, "STEMMA_TRACE_EVERY=waiting", "GOMAXPROCS=8", "GOGC=off")
+		timer := time.AfterFunc(45*time.Second, func() { cmd.Process.Kill() })
+		defer timer.Stop()
+		if out, err := cmd.Output(); err != nil {
+			return fmt.Errorf("%v after %q: the world was not stopped", err, out)
+		}
+		return nil
+	})
 }
 
 // TestRace samples with the race detector, which knows nothing of patched return addresses: each walk is of the whole
