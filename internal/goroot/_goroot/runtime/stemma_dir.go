@@ -92,6 +92,9 @@ func (t *stemmaLineText) say() {
 		events, revents int16
 	}{fd: 2, events: pollOut}
 	errno := stemmaPoll(unsafe.Pointer(&poll))
+	for tries := 0; errno == linuxEINTR && tries < 100; tries++ {
+		errno = stemmaPoll(unsafe.Pointer(&poll))
+	}
 	if errno != 0 || poll.revents == pollOut {
 		linux.Syscall6(sysWrite, 2, uintptr(unsafe.Pointer(&t.buf)), uintptr(t.n), 0, 0, 0)
 	}

@@ -71,6 +71,7 @@ type Samples struct {
 	known   unsafe.Pointer // set of addresses that have a place
 	nknown  int
 	scanned uint32 // nodes below have a place; who ends segments reads it, and placesUsed
+	waits   int    // how often in a row NextPlace has waited for an address
 }
 
 // Init prepares the recorder. base has room for SmpEnd + max*SampleNodeSize
@@ -370,15 +371,23 @@ func (s *Samples) Stack(base uint32, pcs []uintptr) uint32 {
 	return base
 }
 
+// patience is how often NextPlace waits for an address: for some hundred ticks. Who makes a node may have lost its CPU.
+const patience = 200
+
 // NextPlace returns an address that has no place yet, for the sampler to
-// describe, or false if all have one.
+// describe, or false if all have one that are known. It waits for a node that has no address yet, but not for ever: its
+// page may be lost, see Child for nodes without a parent.
 func (s *Samples) NextPlace() (pc uintptr, ok bool) {
 	used := uint32(memory.Load64(&s.used))
 	for ; s.scanned < used; memory.StoreRel32(&s.scanned, s.scanned+1) {
 		p := s.node(s.scanned)
 		pc := memory.Load64(&p.PC)
-		if pc == 0 && s.scanned+64 > used {
-			return 0, false // being created; older ones never will be, see Child for nodes without a parent
+		switch {
+		case pc != 0:
+			s.waits = 0
+		case s.waits < patience || s.scanned+64 > used:
+			s.waits++
+			return 0, false
 		}
 		if pc >= layout.NumPseudo && pc&layout.PCNode == 0 && s.learn(pc) {
 			return uintptr(pc), true

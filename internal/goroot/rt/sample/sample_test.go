@@ -246,6 +246,44 @@ func TestPlacesBehindUnused(t *testing.T) {
 	}
 }
 
+// TestPlacesOfSlow describes a node whose address comes late, when others have made many. One whose address never comes
+// holds up no other for ever.
+func TestPlacesOfSlow(t *testing.T) {
+	s := newSamples(1000)
+	places := func(calls int) (n int) {
+		for ; calls > 0; calls-- {
+			for {
+				if _, ok := s.NextPlace(); !ok {
+					break
+				}
+				n++
+			}
+		}
+		return n
+	}
+	s.Child(0, 1000)
+	slow := s.alloc()
+	for i := range 100 {
+		s.Child(0, uintptr(2000+i))
+	}
+	if n := places(50); n != 1 {
+		t.Errorf("%d places while a node has no address, want 1", n)
+	}
+	s.node(slow).PC = 3000
+	if n := places(1); n != 101 {
+		t.Errorf("%d places when it has one, want 101", n)
+	}
+	for range 3 {
+		s.alloc() // on a page that is lost
+	}
+	for i := range 100 {
+		s.Child(0, uintptr(4000+i))
+	}
+	if n := places(2 * patience); n != 100 {
+		t.Errorf("%d places behind nodes that get no address, want 100", n)
+	}
+}
+
 func TestLatencyBucket(t *testing.T) {
 	for _, ns := range []uint64{0, 1, 3, 4, 5, 7, 8, 9, 1000, 1 << 20, 3 << 30} {
 		b := layout.LatencyBucket(ns)

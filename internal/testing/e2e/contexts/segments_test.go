@@ -251,8 +251,8 @@ func addUpEvents(t *testing.T, engine string) {
 	}
 }
 
-// TestSegmentsNice ends segments of a program that does nothing, and has no thread to spare. The thread that makes their
-// files gives way to all others: none that begins meanwhile may have that from it.
+// TestSegmentsNice ends segments of a program that does nothing, and has no thread to spare. The thread that makes
+// their files gives way to all others: none that begins meanwhile may have that from it.
 func TestSegmentsNice(t *testing.T) {
 	e2e.NeedMore(t)
 	e2e.OnlyHost(t, "an emulator has threads of its own")

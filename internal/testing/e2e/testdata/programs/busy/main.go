@@ -7,10 +7,11 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-var sink int
+var sink atomic.Int64
 
 // A stepper is called through the compiler's wrapper for the promoted method.
 type stepper interface{ step(n int) int }
@@ -81,7 +82,7 @@ func main() {
 		workers = n
 	}
 	for range workers {
-		wg.Go(func() { sink += deep(depth, until) })
+		wg.Go(func() { sink.Add(int64(deep(depth, until))) })
 	}
 	wg.Wait()
 	fmt.Println("ok")
