@@ -136,6 +136,8 @@ func (c *cleaner) in(d *safefile.Dir) {
 	}
 	entries, err := d.Names()
 	c.fail(err)
+	// Segments go first: what is left if this is interrupted has all that its program has counted.
+	slices.SortStableFunc(entries, func(a, b os.DirEntry) int { return rank(a.Name()) - rank(b.Name()) })
 	for _, entry := range entries {
 		if !entry.IsDir() || !store.RecordName.MatchString(entry.Name()) {
 			continue
@@ -148,6 +150,14 @@ func (c *cleaner) in(d *safefile.Dir) {
 	if !c.dry && !isHere(d) {
 		_ = d.RemoveEmpty() // it stays if anything is in it
 	}
+}
+
+// rank is 0 for the name of a segment, and 1 for others.
+func rank(name string) int {
+	if _, _, ok := store.SegmentOf(name); ok {
+		return 0
+	}
+	return 1
 }
 
 // known reports whether a directory was looked at already, under whatever name.

@@ -180,8 +180,14 @@ func TestSegments(t *testing.T) {
 	if err := store.Hold(f); err != nil {
 		t.Fatal(err)
 	}
-	if err := Run(new(strings.Builder), []string{out}, Options{}); err != nil {
+	said := new(strings.Builder)
+	if err := Run(said, []string{out}, Options{}); err != nil {
 		t.Error(err)
+	}
+	segment := strings.Index(said.String(), "b.12-0a1b2d.000002\n")
+	whole := strings.Index(said.String(), "b.12-0a1b2d\n")
+	if segment < 0 || whole < segment {
+		t.Errorf("a segment goes before the record of its run, which has all:\n%s", said)
 	}
 	var left []string
 	list, _ := os.ReadDir(out)
