@@ -530,6 +530,7 @@ var stemmaErrors = [...]struct {
 	{linuxEAGAIN, "another process locks a file of the record"},
 	{12, "cannot allocate memory"},
 	{13, "permission denied"},
+	{linuxEBADF, "the program has closed a descriptor that it had not opened"},
 	{linuxEEXIST, "file exists"},
 	{19, "the file system cannot map files"},
 	{20, "not a directory"},

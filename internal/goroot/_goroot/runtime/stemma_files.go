@@ -691,6 +691,7 @@ const (
 	linuxEINTR        = 4
 	linuxENOMEM       = 12
 	linuxEAGAIN       = 11
+	linuxEBADF        = 9
 	linuxEEXIST       = 17
 	linuxENFILE       = 23
 	linuxEFBIG        = 27

@@ -314,7 +314,7 @@ func stemmaRotateNow() {
 	now := nanotime()
 	r.rested = now
 	r.due, r.grown = now+r.Every, stemmaRecordSize()
-	r.files = stemmaSegmentFiles{dir: -1, fd: -1}
+	r.files = stemmaSegmentFiles{dir: stemmaHeld{fd: -1}, out: stemmaHeld{fd: -1}}
 	end, errno := segment.End{Wall: stemmaWall(), Now: now}, uintptr(0)
 	if stemma.main == layout.FileTree {
 		errno = stemmaRotateCounts(end)
@@ -379,8 +379,8 @@ func stemmaSegmentFailed(errno uintptr, follows string) {
 // stemmaSegmentFiles are the files of the segment that is being made. Its directory lies beside the live one.
 type stemmaSegmentFiles struct {
 	number uint64
-	dir    int32 // open, or -1
-	fd     int32 // of the file that is being written, or -1
+	dir    stemmaHeld
+	out    stemmaHeld // of the file that is being written
 	file   segment.File
 	mem    uintptr
 	size   uintptr
@@ -512,8 +512,11 @@ func (f *stemmaSegmentFiles) Create(number uint64) (errno uintptr) {
 		return uintptr(-made)
 	}
 	f.number = number
-	f.dir, errno = stemmaOpenSegment(at)
-	return errno
+	dir, errno := stemmaOpenSegment(at)
+	if errno != 0 {
+		return errno
+	}
+	return f.dir.hold(dir, atFDCWD, at)
 }
 
 // stemmaOpenSegment opens the directory of a segment, which must be this user's.
@@ -539,25 +542,31 @@ func stemmaOpenSegment(path uintptr) (fd int32, errno uintptr) {
 //
 //go:nowritebarrierrec
 func (f *stemmaSegmentFiles) Write(file segment.File, p unsafe.Pointer, n uint64) (errno uintptr) {
-	if f.fd < 0 || f.file != file {
-		f.close()
+	if f.out.fd < 0 || f.file != file {
+		f.out.close()
 		const writeOnly = 1
-		r, _, errno := linux.Syscall6(sysOpenat, uintptr(f.dir), stemmaSegmentName(file),
+		if _, errno = f.dir.look(); errno != 0 {
+			return errno
+		}
+		r, _, errno := linux.Syscall6(sysOpenat, uintptr(f.dir.fd), stemmaSegmentName(file),
 			linuxOCreat|linuxOExcl|writeOnly|_O_CLOEXEC|oNoFollow, 0o600, 0, 0)
 		if errno != 0 {
 			return errno
 		}
-		f.fd, f.file = int32(r), file
+		f.file = file
+		if errno = f.out.hold(int32(r), uintptr(f.dir.fd), stemmaSegmentName(file)); errno != 0 {
+			return errno
+		}
 	}
-	var st stemmaStat
-	if errno = st.read(f.fd); errno != 0 {
+	st, errno := f.out.look()
+	if errno != 0 {
 		return errno
 	}
 	if stemmaLimit(linuxRlimitFsize) < st.size+uintptr(n) {
 		return linuxEFBIG
 	}
 	for n > 0 {
-		wrote, _, errno := linux.Syscall6(sysWrite, uintptr(f.fd), uintptr(p), uintptr(n), 0, 0, 0)
+		wrote, _, errno := linux.Syscall6(sysWrite, uintptr(f.out.fd), uintptr(p), uintptr(n), 0, 0, 0)
 		if errno != 0 && errno != linuxEINTR {
 			return errno
 		}
@@ -568,13 +577,49 @@ func (f *stemmaSegmentFiles) Write(file segment.File, p unsafe.Pointer, n uint64
 	return 0
 }
 
-// close closes the file that is being written.
+// A stemmaHeld is a descriptor that stays open while others run. A program may close all that are open, and files of
+// its own may get these numbers. So it is looked at before it is used.
+type stemmaHeld struct {
+	fd       int32 // -1 if there is none
+	dev, ino uint64
+}
+
+// hold makes h a descriptor that was just opened: a name in a directory says of what.
 //
 //go:nowritebarrierrec
-func (f *stemmaSegmentFiles) close() {
-	if f.fd >= 0 {
-		closefd(f.fd)
-		f.fd = -1
+func (h *stemmaHeld) hold(fd int32, dir, name uintptr) (errno uintptr) {
+	const noFollow = 0x100
+	var st stemmaStat
+	_, _, errno = linux.Syscall6(sysNewfstatat, dir, name, uintptr(unsafe.Pointer(&st)), noFollow, 0, 0)
+	if errno == 0 {
+		h.fd, h.dev, h.ino = fd, st.dev, st.ino
+		_, errno = h.look()
+	}
+	if errno != 0 {
+		h.fd = -1
+	}
+	return errno
+}
+
+// look returns what h leads to. It is an error if that is something else by now.
+//
+//go:nowritebarrierrec
+func (h *stemmaHeld) look() (st stemmaStat, errno uintptr) {
+	if errno = st.read(h.fd); errno == 0 && (st.dev != h.dev || st.ino != h.ino) {
+		errno = linuxEBADF
+	}
+	return st, errno
+}
+
+// close closes h, if it is still what it was.
+//
+//go:nowritebarrierrec
+func (h *stemmaHeld) close() {
+	if h.fd >= 0 {
+		if _, errno := h.look(); errno == 0 {
+			closefd(h.fd)
+		}
+		h.fd = -1
 	}
 }
 
@@ -582,8 +627,11 @@ func (f *stemmaSegmentFiles) close() {
 //
 //go:nowritebarrierrec
 func (f *stemmaSegmentFiles) Commit(file segment.File) uintptr {
-	f.close()
-	_, _, errno := linux.Syscall6(sysRenameat, uintptr(f.dir), stemmaSegmentName(file), uintptr(f.dir),
+	f.out.close()
+	if _, errno := f.dir.look(); errno != 0 {
+		return errno
+	}
+	_, _, errno := linux.Syscall6(sysRenameat, uintptr(f.dir.fd), stemmaSegmentName(file), uintptr(f.dir.fd),
 		uintptr(unsafe.Pointer(&stemmaFinalNames[file])), 0, 0)
 	return errno
 }
@@ -592,9 +640,9 @@ func (f *stemmaSegmentFiles) Commit(file segment.File) uintptr {
 //
 //go:nowritebarrierrec
 func (f *stemmaSegmentFiles) Done(complete bool) {
-	f.close()
-	if f.dir >= 0 {
-		closefd(f.dir)
+	f.out.close()
+	if f.dir.fd >= 0 {
+		f.dir.close()
 		if !complete && !f.left() { // else who ends the program removes it
 			f.Remove(f.number)
 		}

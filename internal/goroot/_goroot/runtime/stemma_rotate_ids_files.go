@@ -272,7 +272,7 @@ func stemmaIDsRestThread() { stemmaRotate.files.Rest() }
 //go:nowritebarrierrec
 func (f *stemmaIDsDirs) prepare() (errno uintptr) {
 	s := &stemmaIDs
-	stemmaRotate.files = stemmaSegmentFiles{dir: -1, fd: -1}
+	stemmaRotate.files = stemmaSegmentFiles{dir: stemmaHeld{fd: -1}, out: stemmaHeld{fd: -1}}
 	if stemmaRotate.hurry.Load() {
 		return segment.Left
 	}

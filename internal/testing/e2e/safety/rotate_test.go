@@ -404,6 +404,32 @@ func TestRotateRead(t *testing.T) {
 	}
 }
 
+// TestRotateCloses has a program that closes the descriptors of its segments while these are written, and opens files
+// of its own, which get the numbers: nothing is written there.
+func TestRotateCloses(t *testing.T) {
+	e2e.NeedMore(t)
+	exe := e2e.Build(t, "closes", "-recursion=full")
+	e2e.Retry(t, func() error {
+		cmd := e2e.Command(t, t.TempDir(), exe, "STEMMA_ROTATE=20ms")
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		timer := time.AfterFunc(20*time.Second, func() { in.Close() }) // or when it has done it often enough
+		defer timer.Stop()
+		out, err := cmd.Output()
+		if in.Close(); err != nil {
+			t.Fatal(err)
+		}
+		said := strings.TrimSpace(string(out))
+		t.Log(said)
+		if strings.Contains(said, "\n") || said == "0 taken" {
+			return fmt.Errorf("it says %q, want descriptors taken, and no other bytes", said)
+		}
+		return nil
+	})
+}
+
 // cuts reports whether a removed file is cut where dir is: on ext4 and tmpfs, if the kernel gives leases.
 func cuts(t *testing.T, dir string) bool {
 	t.Helper()
