@@ -59,9 +59,10 @@ func CountLive() error { return CountInuse() }
 // Deprecated: use ErrInuseNotRecorded.
 var ErrNotLive = ErrInuseNotRecorded
 
-// Bypass calls f. Where calls are counted (engine cct) it records nothing of f: neither what f calls, allocates or
+// Bypass calls f. Where calls are counted (engine cct) the profile has nothing of f: neither what f calls, allocates or
 // waits for, nor what the goroutines do that f starts, nor deferred functions that run because f panics. The call of
-// Bypass is recorded. With other engines, and in a normal build, Bypass only calls f.
+// Bypass is in it. Builds with -verify or -record=calls have all of f, and so has a tree that is full. With other
+// engines, and in a normal build, Bypass only calls f.
 func Bypass(f func()) {
 	if recordingRuntime == nil {
 		f()

@@ -106,7 +106,6 @@ const (
 	LossPlaces      = "places"      // addresses without a description
 	LossTruncated   = "truncated"   // samples whose outermost frames were not found
 	LossTraces      = "traces"      // samples lost because memory for a trace ran out
-	LossPending     = "pending"     // samples whose outer frames were not yet known
 	LossMismatches  = "mismatches"  // incremental traces that differed from a full walk
 	LossUnreadable  = "unreadable"  // nodes whose function or parent was on a lost page
 	LossRequests    = "requests"    // samples that the program asked for, and that have given way to newer ones
@@ -139,7 +138,7 @@ func (l Loss) Spoils(t Metric) bool {
 		return t.Sampled
 	case LossFaults:
 		return t.PerCounter || t.Weighted // inlined calls, and what is computed from them
-	case LossTruncated, LossPending: // each sample is in the function that it belongs to, or was lost otherwise
+	case LossTruncated: // each sample is in the function that it belongs to, or was lost otherwise
 		return false
 	}
 	return true

@@ -63,6 +63,16 @@ func fit(ops [][]uint64, instructions []float64, classes int) costs {
 	return c
 }
 
+// shipped returns the costs that stemma report -cost has for an architecture, of the Go release that this program was
+// built with.
+func shipped(_ int, arch string) (costs, error) {
+	t, err := costmodel.Find("linux-"+arch, runtime.Version())
+	if err != nil {
+		return nil, err
+	}
+	return t.Costs[:], nil
+}
+
 // writeCosts writes a table of costs for each architecture, of the Go release that this program was built with.
 func writeCosts(all []counted, targets []string, dir string) error {
 	major, rest, _ := strings.Cut(runtime.Version(), ".")

@@ -23,7 +23,7 @@ func main() {
 	var o options
 	flag.StringVar(&o.targets, "targets", "amd64,arm64,riscv64", "`ARCHITECTURES` to count instructions on")
 	flag.StringVar(&o.programs, "programs", "gopherlua,crypto,gofmt,esbuild,site,yaegi,staticcheck",
-		"`NAMES` of the programs")
+		"`NAMES` of the programs; all, with -dir")
 	flag.StringVar(&o.data, "data", "", "a `FILE` that keeps what was counted, and is read instead of counting again")
 	flag.BoolVar(&o.recount, "recount", false, "count operations again, and keep the instructions in the file of -data")
 	flag.StringVar(&o.write, "write", "", "write tables of costs for stemma report -cost to `DIRECTORY`")
@@ -32,11 +32,17 @@ func main() {
 		o.variants = append(o.variants, s)
 		return nil
 	})
-	flag.StringVar(&o.dir, "dir", "", "with -variant, take the programs in `DIRECTORY`, not bench's own")
+	flag.StringVar(&o.dir, "dir", "", "take the programs in `DIRECTORY`, not bench's own, and estimate by the costs "+
+		"that stemma report -cost has, and not by those of the other programs")
 	flag.StringVar(&o.arch, "arch", runtime.GOARCH, "with -variant, the `ARCHITECTURE` to count on")
 	flag.StringVar(&o.args, "args", "",
 		"with -variant, `ARGUMENTS` of the programs instead of their own, as in -args '-n 1'")
 	flag.Parse()
+	named := false
+	flag.Visit(func(f *flag.Flag) { named = named || f.Name == "programs" })
+	if o.dir != "" && !named {
+		o.programs = ""
+	}
 	if err := o.run(); err != nil {
 		fmt.Fprintln(os.Stderr, "instructions:", err)
 		os.Exit(1)
@@ -79,7 +85,14 @@ func (o options) run() error {
 		return err
 	}
 	targets := strings.Split(o.targets, ",")
-	if err := report(all, targets); err != nil || o.write == "" {
+	if o.dir != "" {
+		return report(all, targets, shipped)
+	}
+	others := func(i int, arch string) (costs, error) { return without(all, i, arch), nil }
+	if err := report(all, targets, others); err != nil {
+		return err
+	}
+	if err := costTable(all, targets).Text(os.Stdout); err != nil || o.write == "" {
 		return err
 	}
 	return writeCosts(all, targets, o.write)
@@ -87,7 +100,7 @@ func (o options) run() error {
 
 // count builds and runs all programs but those that were counted before.
 func (o options) count(all []counted) ([]counted, error) {
-	if !o.recount && len(o.left(all)) == 0 {
+	if !o.recount && o.dir == "" && len(o.left(all)) == 0 {
 		return all, nil
 	}
 	l, err := lab.Open("instructions")
@@ -100,10 +113,14 @@ func (o options) count(all []counted) ([]counted, error) {
 		return nil, err
 	}
 	calibrating := filepath.Join(l.Tree.Bench, "instructions", "calibrating")
-	for _, dir := range []string{"", calibrating} {
+	dirs := []string{"", calibrating}
+	if o.dir != "" {
+		dirs = []string{o.dir}
+	}
+	for _, dir := range dirs {
 		var names []string
-		if dir == "" {
-			names = strings.Split(o.programs, ",")
+		if dir != calibrating {
+			names = lab.Names(o.programs)
 		}
 		programs, err := l.Programs(dir, names)
 		if err != nil {

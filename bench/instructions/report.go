@@ -44,9 +44,9 @@ func (c *counted) pairs(arch string) (list []pair, total float64) {
 	return list, total
 }
 
-// report prints how operations and instructions go together, and how well the costs of operations that all other
-// programs give predict the instructions of a program.
-func report(all []counted, targets []string) error {
+// report prints how operations and instructions go together, and how well the costs of operations that there are for a
+// program and an architecture predict the instructions of the program.
+func report(all []counted, targets []string, costsFor func(i int, arch string) (costs, error)) error {
 	t := &table.Table{Title: "Operations and instructions", Left: 2, Head: []string{"program", "target", "functions",
 		"rank correlation", "instructions (millions)", "in them", "estimate (millions)", "error"}}
 	for _, arch := range targets {
@@ -57,7 +57,10 @@ func report(all []counted, targets []string) error {
 			list, total := all[i].pairs(arch)
 			var ops, instructions []float64
 			var sum, estimate float64
-			c := without(all, i, arch)
+			c, err := costsFor(i, arch)
+			if err != nil {
+				return err
+			}
 			for _, p := range list {
 				ops, instructions = append(ops, p.sum), append(instructions, p.instructions)
 				sum, estimate = sum+p.instructions, estimate+c.of(p.ops)
@@ -70,11 +73,8 @@ func report(all []counted, targets []string) error {
 	t.Notes = []string{"\"In them\" is the share of instructions in functions that are instrumented: the others are " +
 		"the runtime's, and assembly; and those that execute more than a hundred instructions for each operation, " +
 		"since they run other code there. The estimate is of that share, with costs of operations that the other " +
-		"programs have given, and those that are there to calibrate."}
-	if err := t.Text(os.Stdout); err != nil {
-		return err
-	}
-	return costTable(all, targets).Text(os.Stdout)
+		"programs have given, and those that are there to calibrate; with -dir those of stemma report -cost."}
+	return t.Text(os.Stdout)
 }
 
 // without returns the costs that all programs but number i give; all, if i is negative.

@@ -575,7 +575,7 @@ func TestIncomplete(t *testing.T) {
 	}
 	harmless := []string{profile.LossChecks, profile.LossDeep, profile.LossLabels, profile.LossIncomplete,
 		profile.LossPlaces,
-		profile.LossRequests, profile.LossSampleNodes, profile.LossTruncated, profile.LossTraces, profile.LossPending,
+		profile.LossRequests, profile.LossSampleNodes, profile.LossTruncated, profile.LossTraces,
 		profile.LossMismatches}
 	for _, kind := range append([]string{profile.LossNodes, profile.LossFuncs, profile.LossPages, profile.LossShards,
 		profile.LossTables, profile.LossPaths, profile.LossEdges, profile.LossUnread, profile.LossUnreadable,

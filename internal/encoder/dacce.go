@@ -42,7 +42,7 @@ const (
 // which only [NewDacceCounts] has: a recursion that nobody captures costs one store a level, and one that is captured
 // shares its nodes. And ids above maxID, which mark that a path began on the stack, are not needed: a path has no
 // cycle, so its first function occurs in it once, and to meet the target of the top entry is to be at the beginning.
-// The injected code has ids for loops as well, see package contexts; here each level of a recursion is pushed.
+// The injected code has ids for loops as well (rt/ids); here each level of a recursion is pushed.
 //
 // A goroutine begins with an entry that is interned already: the context of the
 // go statement (section 5.3). It survives re-encodings as it is.

@@ -108,7 +108,11 @@ func TestDacceFigure1(t *testing.T) {
 // has two entries.
 func TestDacceUnencoded(t *testing.T) {
 	n := newNamed(t)
-	for _, d := range []*Dacce{NewDacce(n.p, Policy{}, MaxNumCC), NewDacceEdges(n.p, Policy{}, 1<<62)} {
+	for _, begin := range []func() *Dacce{
+		func() *Dacce { return NewDacce(n.p, Policy{}, MaxNumCC) },
+		func() *Dacce { return NewDacceEdges(n.p, Policy{}, 1<<62) },
+	} {
+		d := begin()
 		n.enter(d, n.path("A", "C", "D"))
 		d.Reencode()
 		acd := n.enter(d, n.path("A", "C", "D"))
@@ -117,7 +121,7 @@ func TestDacceUnencoded(t *testing.T) {
 			t.Errorf("%s: ACD is %+v, AD is %+v; want id 0 for both, and one entry for AD", d.Name(), acd, ad)
 		}
 		// As in the paper, the edges that its example has are the encoded ones.
-		d = NewDacce(n.p, Policy{}, MaxNumCC)
+		d = begin()
 		n.enter(d, n.path("A"))
 		n.enter(d, []Call{n.call("root", "B", "", Static), n.call("B", "C", "", Static)})
 		d.Reencode()

@@ -61,10 +61,10 @@ through all ancestors, and what they wait for, where, and for how long, in the m
 program must be built with -metrics=calls,wait,existing. The metrics existing and
 idle have the same for all other forms.
 
-With -classes it counts the calls from one kind of function to another. The
-application is the main module, or the functions that match -app; libraries are
-all others that are instrumented: Go's own packages, and other modules. Natives
-are the runtime, assembly and C. Calls from outside are those that no function made.
+With -classes it counts calls from one kind of function to another: the application (the
+main module and modules in folders, or what matches -app), libraries (Go's own packages
+and other modules), natives, which are not instrumented (the runtime, assembly, C, what
+must not split the stack), and calls from outside, which no function made.
 
 With -requests it lists the samples that the program asked for by stemma.Sample or
 stemma.SampleLabeled, the newest first; with -request=ID those with one identifier, and

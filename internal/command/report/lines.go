@@ -140,8 +140,6 @@ var lossTexts = map[string][2]string{
 		"samples could not be walked to their outermost frame; they are under [truncated]"},
 	profile.LossTraces: {"sample was lost, because memory for its trace, or a place or timer for its thread, ran out",
 		"samples were lost, because memory for their traces, or a place or timer for a thread, ran out"},
-	profile.LossPending: {"sample is missing its outer frames; it is under [pending]",
-		"samples are missing their outer frames; they are under [pending]"},
 	profile.LossMismatches: {"incremental trace differed from a full walk: this is an error in stemma; " +
 		"please report it",
 		"incremental traces differed from a full walk: this is an error in stemma; please report it"},

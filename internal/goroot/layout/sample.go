@@ -93,7 +93,7 @@ const (
 	StatChecked           // incremental traces that were compared with a full walk
 	StatMismatches        // those of StatChecked that differed
 	StatRetrieved         // samples that a retrieve completed
-	StatPending           // samples whose outer frames were not yet known
+	_                     // not used
 	StatLostStacks        // samples that were lost because memory for a trace ran out
 	StatSamplerCPU        // nanoseconds of CPU that the sampler thread used
 	StatBusy              // waiting samples put off, as another thread examined the goroutine
@@ -106,9 +106,9 @@ const (
 	NumStats
 )
 
-// StatNames are the names of the counters, as reports show them.
+// StatNames are the names of the counters, as reports show them, "" of what is not used.
 var StatNames = [NumStats]string{"ticks", "requests", "samples", "waiting", "late", "dropped", "failed", "missed",
-	"overflow", "places", "returns", "slow", "checked", "mismatches", "retrieved", "pending", "lost", "samplerCPU",
+	"overflow", "places", "returns", "slow", "checked", "mismatches", "retrieved", "", "lost", "samplerCPU",
 	"busy", "dead", "stepped", "repeated", "processCPU", "stops", "stopped"}
 
 // LatencyBuckets is how many ranges of latencies are told apart.

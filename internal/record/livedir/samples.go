@@ -174,6 +174,9 @@ func (l *Dir) sampleProcess(f *File, head *layout.SampleHeader) error {
 		proc.Notes = append(proc.Notes, profile.StopBias)
 	}
 	for i, name := range layout.StatNames {
+		if name == "" {
+			continue
+		}
 		n := head.Stats[i]
 		s.Stats = profile.AddLoss(s.Stats, profile.Loss{Kind: name, Count: n})
 		if kind := statLoss(i); kind != "" {
@@ -441,8 +444,6 @@ func statLoss(stat int) string {
 		return profile.LossTruncated
 	case layout.StatLostStacks:
 		return profile.LossTraces
-	case layout.StatPending:
-		return profile.LossPending
 	case layout.StatMismatches:
 		return profile.LossMismatches
 	}

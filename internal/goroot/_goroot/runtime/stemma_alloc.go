@@ -11,8 +11,8 @@ import (
 // does not change.
 var stemmaAllocOn bool
 
-// stemmaAllocCounts reports whether they are, where they are made. It is set once, when runtime.main begins: before,
-// while the first Ps are made, there may be no P, or no shard to count in.
+// stemmaAllocCounts reports whether they are, where they are made. It is set once, in runtime.main, before packages
+// of the program are initialised: while the first Ps are made, there may be no P, or no shard to count in.
 var stemmaAllocCounts bool
 
 // stemmaAllocHooked reports whether they are counted in Go's own hook for debugging instead, which all of them pass,

@@ -381,8 +381,7 @@ func stemmaMakeLive(dir *stemmaLineText, base int32) (errno uintptr) {
 // stemmaPin notes which directory the live one is: files are made in no other.
 func stemmaPin(base int32, name uintptr) uintptr {
 	var st stemmaStat
-	const noFollow = 0x100
-	_, _, errno := linux.Syscall6(sysNewfstatat, uintptr(base), name, uintptr(unsafe.Pointer(&st)), noFollow, 0, 0)
+	errno := st.readAt(uintptr(base), name)
 	if errno == 0 && !st.own() {
 		errno = stemmaNotOwn
 	}

@@ -448,6 +448,13 @@ func (st *stemmaStat) read(fd int32) uintptr {
 	return errno
 }
 
+// readAt is read of a name in a directory. A symbolic link is not followed.
+func (st *stemmaStat) readAt(dir, name uintptr) uintptr {
+	const noFollow = 0x100
+	_, _, errno := linux.Syscall6(sysNewfstatat, dir, name, uintptr(unsafe.Pointer(st)), noFollow, 0, 0)
+	return errno
+}
+
 // own reports whether it is a directory of this user that no other may enter.
 func (st *stemmaStat) own() bool {
 	const format, dir = 0o170000, 0o040000
@@ -689,9 +696,9 @@ const (
 	linuxRlimitAS    = 9
 
 	linuxEINTR        = 4
-	linuxENOMEM       = 12
-	linuxEAGAIN       = 11
 	linuxEBADF        = 9
+	linuxEAGAIN       = 11
+	linuxENOMEM       = 12
 	linuxEEXIST       = 17
 	linuxENFILE       = 23
 	linuxEFBIG        = 27

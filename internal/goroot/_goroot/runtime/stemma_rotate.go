@@ -584,14 +584,13 @@ type stemmaHeld struct {
 	dev, ino uint64
 }
 
-// hold makes h a descriptor that was just opened: a name in a directory says of what.
+// hold makes h a descriptor that was just opened: a name in a directory says of what. Where that cannot be told the
+// descriptor stays open, since it may be the program's by then.
 //
 //go:nowritebarrierrec
 func (h *stemmaHeld) hold(fd int32, dir, name uintptr) (errno uintptr) {
-	const noFollow = 0x100
 	var st stemmaStat
-	_, _, errno = linux.Syscall6(sysNewfstatat, dir, name, uintptr(unsafe.Pointer(&st)), noFollow, 0, 0)
-	if errno == 0 {
+	if errno = st.readAt(dir, name); errno == 0 {
 		h.fd, h.dev, h.ino = fd, st.dev, st.ino
 		_, errno = h.look()
 	}

@@ -26,6 +26,7 @@ type Dacce struct {
 	internals         index  // interned entries by contents
 	begunEpochs       uint64 // bytes of dictionaries that the segment began with
 	pushed            uint64 // pushes that were counted in segments that have ended
+	rewritten         uint64 // frames that Rewrite has seen, since the program began
 	missed            uint64 // entries that another encoding would have spared, since the last snapshot
 	plan              plan
 	fixed             bool // see Fix

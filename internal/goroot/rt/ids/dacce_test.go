@@ -937,7 +937,7 @@ func decoded(s decode.Stack) (list []string) {
 }
 
 // checkEncoding checks what decoding and the entry sequence rely on: intervals are
-// disjoint and lead in circles by loops only (cce.ReadSiteTables), ids fit, a dynamic
+// disjoint and lead in circles by loops only (encoder.ReadSiteTables), ids fit, a dynamic
 // site and the functions that it was planned for have one key, which is not 0.
 func (m *computer) checkEncoding() {
 	m.t.Helper()
@@ -946,11 +946,16 @@ func (m *computer) checkEncoding() {
 	funcs = funcs[:planned]
 	p := &encoder.Program{Funcs: len(funcs)}
 	key, num := make([]uint16, len(funcs)), make([]uint32, len(funcs))
+	largest := uint32(0)
 	for i, f := range funcs {
+		largest = max(largest, max(f.NumCC, 1)-1)
 		key[i], num[i] = uint16(f.Key), f.NumCC
 		if f.Key >= layout.NumKeys || f.NumCC >= layout.MaxNum {
 			m.t.Fatalf("function %d: key %d, numCC %d", i, f.Key, f.NumCC)
 		}
+	}
+	if have := m.c.Header().MaxID; planned > 0 && have != uint64(largest) {
+		m.t.Fatalf("largest id %d, want %d", have, largest)
 	}
 	var values []encoder.SiteValue
 	for i, s := range sites {

@@ -40,6 +40,18 @@ func TestPaceDue(t *testing.T) {
 			{20 * second, ids.Work{Pushes: many - 1}, false},
 			{20 * second, ids.Work{Pushes: many}, true},
 		},
+		// 10,000 frames take 1.5 ms, and with the plan as much as 23,286 slow entries; 300,000 take 45 ms
+		"frames": {
+			{2 * millisecond, ids.Work{Missed: 23_285, Frames: 10_000}, false},
+			{2 * millisecond, ids.Work{Missed: 23_286, Frames: 10_000}, true},
+			{3 * second / 2, ids.Work{Unplanned: 1, Frames: 10_000}, false},
+			{2 * second, ids.Work{Unplanned: 1, Frames: 10_000}, true},
+			{45 * second, ids.Work{Unplanned: 1, Frames: 300_000}, false},
+			{46 * second, ids.Work{Unplanned: 1, Frames: 300_000}, true},
+			{20 * second, ids.Work{Pushes: many, Frames: 10_000}, true},
+			{20 * second, ids.Work{Pushes: 2 * many, Frames: 300_000}, false},
+			{20 * second, ids.Work{Pushes: 3 * many, Frames: 300_000}, true},
+		},
 	} {
 		for i, d := range tests {
 			var p ids.Pace
@@ -53,7 +65,7 @@ func TestPaceDue(t *testing.T) {
 }
 
 // TestPaceHotPaths pushes at one rate for as long as the encoder loses patience, and then at others: it is only for
-// more than twice as many that a re-encoding is due before its time. That is DACCE's third trigger.
+// more than twice as many that a re-encoding is due before its time. That is a trigger of DACCE's (section 4).
 func TestPaceHotPaths(t *testing.T) {
 	var p ids.Pace
 	p.Init(0)

@@ -711,7 +711,7 @@ func (p *plan) numberEdges() {
 		if n < p.numFuncs {
 			p.num[n] = max(p.num[n], 1)
 		}
-		p.maxID = max(p.maxID, p.num[n])
+		p.maxID = max(p.maxID, max(p.num[n], 1)-1)
 	}
 	for i := range p.numEdges {
 		e := &p.edges[i]

@@ -86,6 +86,7 @@ func (c *Dacce) Rewrite(st *Stack, walk func(skip int) (frames []Walked, total i
 	w := uint64(0)
 	rewrite(walk, func(frames []Walked) {
 		w = c.Down(st, w, frames)
+		c.rewritten++
 		if f := &frames[0]; f.Slot != 0 {
 			*word(f.Slot) = w
 		}

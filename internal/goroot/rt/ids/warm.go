@@ -6,12 +6,11 @@ import (
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 )
 
-// A Warm file is a call graph from which calling context encoding starts. It holds
+// A Warm is a warm file in memory: a call graph from which calling context encoding starts. It holds
 // edges, not ids: the program numbers them itself. So a file that is wrong costs
 // pushes, but it cannot make an ID decode to something else.
 //
 // See layout.WarmHeader for what is in it.
-// A Warm is a warm file in memory.
 type Warm struct {
 	head  *layout.WarmHeader
 	funcs []layout.WarmFunc

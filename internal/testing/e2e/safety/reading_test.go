@@ -95,7 +95,7 @@ func complete(t *testing.T, rec *record.Record) {
 	t.Helper()
 	for _, l := range rec.Lost() {
 		switch l.Kind {
-		case profile.LossPending, profile.LossPlaces, profile.LossTraces, profile.LossTruncated, profile.LossNodes,
+		case profile.LossPlaces, profile.LossTraces, profile.LossTruncated, profile.LossNodes,
 			profile.LossSampleNodes:
 		default:
 			t.Errorf("lost %d %s (%q)", l.Count, l.Kind, rec.Processes[0].Notes)

@@ -14,10 +14,12 @@ type T struct{ a, b int }
 //asm:1 LEAQ\s+stemma:main\.leaf·f\(SB\), R12\n.*CALL\s+runtime\.stemmaEnter\(SB\)\n.*JMP
 //asm:1 JNE
 //dacce:0 stemma|R14
+//lucce:0 stemma|R14
 //arm64asm:0 morestack
 //arm64asm:1 LDP\s+456\(g\), .*\n.*MOVWU\s+\(R\d+\)\(R\d+\), R25\n.*MOVD\s+\(R25\)\(R\d+\), R\d+\n.*MOVD\s+\$stemma:main\.leaf·f\(SB\), R\d+\n.*CMP\s.*\n.*BNE\s.*\n.*MOVD\s+\d+\(g\), R(1?\d|2[0-6])\n.*PCDATA\s+\$0, \$-2\n.*MOVD\s+\(R\d+\)\(R25\), R27\n.*ADD\s+\$1, R27\n.*MOVD\s+R27, \(R\d+\)\(R25\)\n.*PCDATA\s+\$0, \$-1\n
 //arm64asm:1 BNE
 //arm64dacce:0 stemma|\(g\)
+//arm64lucce:0 stemma|\(g\)
 //go:noinline
 func leaf(x int) int { return x + 1 }
 
@@ -62,10 +64,12 @@ func callsLeaves(x int, s string) bool { return same(leaf(x)) > 1 && utf8.ValidS
 //go:noinline
 func same[T any](x T) T { return x }
 
-// An argument of several words is spilled behind the check of the entry, and not before it, too.
+// An argument of several words is spilled behind the check of the entry, and not before it, too. With context IDs a call
+// of what only the run knows adds a value, and compares nothing.
 //
 //asm:1 MOVQ\s+AX, main\.v\+\d+\([SF]P\)
 //dacce:1 MOVQ\s+AX, main\.v\+\d+\([SF]P\)
+//dacce:4 ADDQ\s+stemma:main\.spills\.av\+\d+\(SB\), \w+\n.*MOVQ\s+\w+, 456\(R14\)\n(.*(PCDATA|MOVQ|LEAQ|NOP).*\n)*.*CALL\s+\w+\n
 //lucce:1 MOVQ\s+AX, main\.v\+\d+\([SF]P\)
 //go:noinline
 func spills(v tree, f func(tree) int) int {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Operations are counted block by block, as in CCCP, section 5.1, where they are bytecodes.
+// Operations are counted instead of bytecodes (CCCP, section 5.1).
 // What a block costs is known when its generic SSA is final: before write barriers, which depend on the
 // collector, and before the back end. How often it runs follows from counters on some of the edges
 // of the flow graph: those that a spanning tree leaves out (Knuth and Stevenson, 1973; Ball and
