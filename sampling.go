@@ -103,7 +103,7 @@ func RetrieveSamples() {
 }
 
 // SamplingDir returns the live directory with the samples, "" if there is none.
-// stemma report and package profile read it at any time.
+// stemma report reads it at any time.
 func SamplingDir() string {
 	if s := sampling(); s != nil {
 		return s.Dir()

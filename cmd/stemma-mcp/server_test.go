@@ -3,11 +3,15 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -150,5 +154,53 @@ func TestLimits(t *testing.T) {
 		"other limits"
 	if a.LeftOut != want {
 		t.Errorf("have %q, want %q", a.LeftOut, want)
+	}
+}
+
+// TestTime has no more time for a program that goes on: what stemma has started ends as well, also what does not heed
+// that it is asked to.
+func TestTime(t *testing.T) {
+	before := patience
+	patience = 500 * time.Millisecond
+	t.Cleanup(func() { patience = before })
+	for _, heeds := range []string{"", "trap '' TERM; "} {
+		dir := t.TempDir()
+		tool, pid := filepath.Join(dir, "stemma"), filepath.Join(dir, "pid")
+		script := "#!/bin/sh\ntrap 'echo sealed >&2; exit 1' TERM\nsh -c '" + heeds +
+			"echo $$ >" + pid + ".new; mv " + pid + ".new " + pid + "; sleep 60; :' &\nwait\n"
+		script = strings.ReplaceAll(script, "trap ''", `trap "" `)
+		if err := os.WriteFile(tool, []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		go func() {
+			for ctx.Err() == nil {
+				if _, err := os.Stat(pid); err == nil {
+					cancel()
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+		}()
+		_, err := (&tools{stemma: tool}).text(ctx, dir, []string{"run", "x"})
+		if err == nil || !strings.Contains(err.Error(), "sealed") {
+			t.Errorf("%q: %v", heeds, err)
+		}
+		text, err := os.ReadFile(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := strconv.Atoi(strings.TrimSpace(string(text)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for tries := 0; syscall.Kill(n, 0) == nil; tries++ {
+			if state, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", n)); strings.Contains(string(state), ") Z ") {
+				break // nobody has waited for it
+			}
+			if tries == 100 {
+				t.Fatalf("%q: the program goes on", heeds)
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+	"syscall"
+	"time"
 )
 
 // Tools run the stemma command. They keep nothing, and may run at the same time.
@@ -16,13 +18,23 @@ type tools struct{ stemma string }
 // exceeded is the exit code of stemma diff when a limit is.
 const exceeded = 3
 
-// output runs stemma in a directory, and returns what it printed.
+// patience is how long what is asked to end may take for it: stemma run still writes the record. Tests shorten it.
+var patience = 10 * time.Second
+
+// output runs stemma in a directory, and returns what it printed. When ctx is done it asks stemma to end, with all that
+// it has started, and kills what does not.
 func (t *tools) output(ctx context.Context, dir string, args []string) (stdout, stderr string, err error) {
 	cmd := exec.CommandContext(ctx, t.stemma, args...)
 	cmd.Dir = dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = patience
 	var out, problems bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &problems
 	err = cmd.Run()
+	if ctx.Err() != nil && cmd.Process != nil {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // most likely nobody is left
+	}
 	return out.String(), problems.String(), err
 }
 

@@ -30,18 +30,18 @@ var Variables = []Variable{
 	{"STEMMA_CACHE", ByTool, "DIRECTORY", "where compilers are kept, instead of stemma in the user's cache directory",
 		true},
 	{"STEMMA_OUT", ByTool, "DIRECTORY",
-		"where programs record, and stemma looks for records, instead of stemma.out in the working directory", true},
+		"read by programs as well: where they record, and stemma looks for records, instead of stemma.out here", true},
 	{"STEMMA_PAGER", ByTool, "COMMAND",
 		"the pager for reports on a terminal, instead of $PAGER or less; empty for none", true},
 	{"NO_COLOR", ByTool, "anything", "if it is not empty, reports on a terminal have no colours", true},
 	{"STEMMA_UNTESTED_GO", ByTool, "1", "try a later minor release of Go", true},
 
-	{"STEMMA_QUIET", ByProgram, "1", "programs do not say where they record if that is not where they should", true},
+	{"STEMMA_QUIET", ByProgram, "1", "programs print none of stemma's lines, but errors that end them", true},
 	{"STEMMA_DETERMINISTIC", ByProgram, "1, clock",
 		"make runs repeat; clock also gives the program a clock of its own", true},
 	{"STEMMA_SAMPLING", ByProgram, "NAME=VALUE,...",
 		"settings of a program that samples, in front of those that it was built with: sampler, walk, every, " +
-			"waiting, sample-at, start", true},
+			"waiting, sample-at, start; the accumulator has only start, -metrics=calls,cpu only every and start", true},
 	{"STEMMA_ROTATE", ByProgram, "TIME[,SIZE][,N][,AGE]",
 		"end a segment of the record after that time, 1h say, or when it has grown by that size, 512MiB; keep N, " +
 			"none older than that age, 7d", true},
@@ -52,19 +52,19 @@ var Variables = []Variable{
 	{"STEMMA_EVENTS_SIZE", ByProgram, "BYTES", "bytes for the events of each P; 64 MiB if it is not set", true},
 	{"STEMMA_CALLS_SIZE", ByProgram, "BYTES", "bytes for the log of -record=calls; 256 MiB if it is not set", true},
 	{"STEMMA_SEGMENT", ByProgram, "call, shared",
-		"programs set the segment base of threads by system calls, or not at all", true},
+		"programs set the segment base of threads by system calls, or not at all, where they have one", true},
 
 	{"STEMMA_CHECK_EVERY", ForDebug, "N",
 		"in a build for verify, compare the context of each Nth function entry; 1 is all", false},
 	{"STEMMA_REENCODE_US", ForDebug, "MICROSECONDS",
-		"with context IDs from a dictionary, re-encode that often, needed or not", false},
-	{"STEMMA_CCSTACK_SIZE", ForDebug, "BYTES", "how large a ccStack may become", false},
+		"with context IDs that are re-encoded, do that so often, needed or not", false},
+	{"STEMMA_CCSTACK_SIZE", ForDebug, "BYTES", "how much memory all ccStacks together may take", false},
 	{"STEMMA_TRACE_CHECK", ForDebug, "count, print, throw",
 		"compare each sampled stack with a walk of Go's unwinder, and count, print or end with differences", false},
 	{"STEMMA_TRACE_EVERY", ForDebug, "fast, slow, waiting",
 		"sample in every prologue, or look for waiting goroutines all the time", false},
-	{"STEMMA_TRACE_STEP", ForDebug, "N", "single-step the trampoline, N steps at most", false},
-	{"STEMMA_TRACE_WITHOUT", ForDebug, "unwind, trace, block, prologue, recovery, gdestroy, hold, repeat",
+	{"STEMMA_TRACE_STEP", ForDebug, "N", "single-step the trampoline, N steps at most, where a program can", false},
+	{"STEMMA_TRACE_WITHOUT", ForDebug, "unwind, trace, block, prologue, recovery, gdestroy, hold, letgo, repeat",
 		"take that hook of the sampler away, so that the check must fail", false},
 	{"STEMMA_WAIT_CHECK", ForDebug, "print, throw",
 		"with -metrics=calls,wait, compare the life of each goroutine with the times that were counted", false},
@@ -96,8 +96,9 @@ func VariablesPage() string {
 	}{
 		{ByTool, "Of stemma", "`stemma` reads these."},
 		{ByProgram, "Of a program that stemma built", "The program reads these when it starts. `stemma run` and " +
-			"`stemma test` pass them on. A value that means nothing is ignored, and one line on standard error " +
-			"reports it. A program in secure mode (setuid, capabilities) reads none."},
+			"`stemma test` pass them on, but `STEMMA_ROTATE` with context IDs. A value that means nothing is " +
+			"ignored, and one line on standard error reports it. A program in secure mode (setuid, capabilities) " +
+			"reads none."},
 		{ForDebug, "To look for a fault in stemma", "These are **debug** variables. They make programs slow, or end " +
 			"them. [How it is verified](verification.md) uses some."},
 		{Within, "Set by stemma and its tests", "Do not set these."},

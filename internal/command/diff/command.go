@@ -26,7 +26,7 @@ func Command() *base.Command {
 		Args:  "[-gate] [-by SCOPE] [-fail-over LIMITS] [-warn-over LIMITS] [-ignore PATTERN] BASE NEW",
 		Short: "compare two records, and fail if a metric grew",
 		Long: `Diff prints what has changed from BASE to NEW, for each metric that both have. Each
-of the two is a sealed file, a live directory, a directory of these, or a text of
+of the two is a sealed file, a live directory, a directory of those, or a text of
 'stemma baseline'. Several of them, separated by commas, are added up.
 
 The records may be of different builds. Functions that have moved, and functions

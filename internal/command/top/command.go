@@ -23,8 +23,8 @@ func Command() *base.Command {
 		Long: `Top shows on a terminal how often each function of a running program was called in the
 last second, and how often in all; with -contexts, each calling context. It reads the
 live directory of the program, and does not touch the program. A program is named by its
-process ID or its live directory, which are looked for in stemma.out; without either
-top takes the program that began last. Of any other directory it takes the program that
+process ID, wherever it records, or by its live directory; without either top takes the
+program in stemma.out that began last. Of any other directory it takes the program that
 began last of those that record there.
 
 For samples it shows the time on CPU, as a share of a second. A record of context IDs
