@@ -37,11 +37,11 @@ func runtimeHooks() []Hook {
 		{File: "runtime/signal_unix.go", Decl: "func sighandler",
 			Anchor: "if sig == _SIGPROF {", Where: Before,
 			Lines: []string{
-				"if (sig == _SIGBUS || sig == _SIGSEGV) && stemmaMend(sig, int64(c.sigcode()), uintptr(c.sigaddr())) {",
+				"if stemmaProbed(sig, c) || stemmaMend(sig, int64(c.sigcode()), uintptr(c.sigaddr())) {",
 				"return",
 				"}",
 			},
-			Why: "A disk is full, a file of the record was cut, or the process was forked."},
+			Why: "A disk is full, a file of the record was cut, the process was forked, or C has set a segment base."},
 		{File: "runtime/os_linux.go", Decl: "func setsig",
 			Anchor: "sigfillset(&sa.sa_mask)", Where: After,
 			Lines: []string{"stemmaFaultsPass(&sa)"},

@@ -116,6 +116,25 @@ call:
 	SYSCALL
 	RET
 
+// func stemmaShardBase() uintptr
+TEXT ·stemmaShardBase(SB), NOSPLIT|NOFRAME, $0-8
+	MOVQ	·stemmaSigned(SB), AX
+	CALL	·stemmaShardLoad(SB)
+	MOVQ	AX, ret+0(FP)
+	RET
+
+// func stemmaShardLoad()
+// Loads AX from that address behind the segment base GS. The load is its first instruction: see stemmaProbed.
+TEXT ·stemmaShardLoad(SB), NOSPLIT|NOFRAME, $0-0
+	BYTE	$0x65	// GS
+	MOVQ	(AX), AX
+	RET
+
+// func stemmaShardNone()
+TEXT ·stemmaShardNone(SB), NOSPLIT|NOFRAME, $0-0
+	XORL	AX, AX
+	RET
+
 // func stemmaSetBase(how, base uintptr) (errno uintptr)
 // Sets the segment base GS of this thread. It needs no g, and no stack but its caller's.
 TEXT ·stemmaSetBase(SB), NOSPLIT|NOFRAME, $0-24

@@ -9,12 +9,15 @@ import (
 	"unsafe"
 )
 
-// stemmaMend handles a SIGBUS or SIGSEGV with a code at addr, and reports whether that has become memory. One that was
-// sent has no address: what is there instead says who sent it.
+// stemmaMend handles a signal with a code at addr, and reports whether it was a fault there and that has become memory.
+// One that was sent has no address: what is there instead says who sent it.
 // It runs in a signal handler: it may make system calls, and nothing else.
 //
 //go:nowritebarrierrec
 func stemmaMend(sig uint32, code int64, addr uintptr) bool {
+	if sig != _SIGBUS && sig != _SIGSEGV {
+		return false
+	}
 	f := stemmaFileAt(addr)
 	switch {
 	case f == nil || code <= 0:

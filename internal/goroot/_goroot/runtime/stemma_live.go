@@ -216,6 +216,7 @@ func stemmaAddShard(lo uintptr) bool {
 		!stemmaExtendShard(lo, s.have) {
 		return false
 	}
+	stemmaSign(lo)
 	s.list[s.n] = lo
 	s.n++
 	return true

@@ -14,6 +14,8 @@
 package runtime
 
 import (
+	"internal/abi"
+	"internal/runtime/atomic"
 	"internal/runtime/gc"
 	"internal/runtime/stemma/layout"
 	"unsafe"
@@ -65,6 +67,54 @@ func stemmaGetBase(how uintptr) uintptr
 //go:noescape
 func stemmaSetBase(how, base uintptr) (errno uintptr)
 
+// stemmaSigned is where, relative to the segment base of a shard, the shard has that base: the last word of its last
+// resort, which no node is large enough for, and which is no file. It does not change when there is a second thread.
+var stemmaSigned uintptr
+
+// stemmaSign puts its segment base into a shard.
+func stemmaSign(lo uintptr) {
+	stemmaSigned = layout.CounterBase + stemma.size - unsafe.Sizeof(lo)
+	*(*uintptr)(unsafe.Pointer(lo + stemma.size - unsafe.Sizeof(lo))) = lo - layout.CounterBase
+}
+
+// stemmaShardBase returns what lies at stemmaSigned behind the segment base of this thread, 0 if that is no memory: the
+// base, if it is one of a shard. It is assembly, and runs where a SIGSEGV is Go's.
+func stemmaShardBase() uintptr
+
+// stemmaShardLoad is the load of stemmaShardBase, and stemmaShardNone is where that goes on if it fails.
+func stemmaShardLoad()
+func stemmaShardNone()
+
+// stemmaProbed handles a signal of stemmaShardLoad, and reports whether it is one.
+//
+//go:nowritebarrierrec
+func stemmaProbed(sig uint32, c *sigctxt) bool {
+	if sig != _SIGSEGV || c.sigpc() != abi.FuncPCABI0(stemmaShardLoad) {
+		return false
+	}
+	c.set_rip(uint64(abi.FuncPCABI0(stemmaShardNone)))
+	return true
+}
+
+// stemmaSegmentOf returns the segment base of mp's thread, which is this one. Where only a system call tells, as on
+// virtual machines without FSGSBASE, a program that calls C all the time would make it all the time. There it is asked
+// only if the thread does not count where it did any more: only C changes its base. A fault of C's, which one is as
+// long as the thread comes from C, must not go to a handler that C has set.
+//
+//go:nosplit
+//go:nowritebarrierrec
+func stemmaSegmentOf(mp *m) uintptr {
+	have := mp.stemma.wired
+	if stemmaSegment != stemmaSegmentCall || have == 0 || stemmaBases {
+		return stemmaGetBase(stemmaSegment)
+	}
+	own := !mp.incgo && !mp.isextra || atomic.Loaduintptr(&fwdSig[_SIGSEGV]) == _SIG_DFL
+	if !iscgo || own && stemmaShardBase() == have {
+		return have
+	}
+	return stemmaGetBase(stemmaSegment)
+}
+
 // stemmaBases reports whether C has set a segment base on some thread. It is set once, by any thread.
 var stemmaBases bool
 
@@ -77,11 +127,12 @@ func stemmaWire(pp *p) {
 		return
 	}
 	base := pp.stemma.shard + (layout.Base - layout.CounterBase)
-	have := stemmaGetBase(stemmaSegment)
+	mp := getg().m
+	have := stemmaSegmentOf(mp)
 	if have == base {
+		mp.stemma.wired = base
 		return
 	}
-	mp := getg().m
 	if iscgo && have != mp.stemma.wired {
 		stemmaFound(mp, have)
 	}
@@ -141,7 +192,7 @@ func stemmaFromC(mp *m) {
 	if stemmaSegment == stemmaSegmentShared {
 		return
 	}
-	have := stemmaGetBase(stemmaSegment)
+	have := stemmaSegmentOf(mp)
 	if have == mp.stemma.wired && !stemmaBases {
 		return
 	}

@@ -53,6 +53,14 @@ func stemmaWireG(gp *g) {
 //go:nowritebarrierrec
 func stemmaToC(*m) {}
 
+// stemmaSign does nothing: no base leads to a shard.
+func stemmaSign(uintptr) {}
+
+// stemmaProbed reports that a signal is none of a look at a segment base.
+//
+//go:nowritebarrierrec
+func stemmaProbed(uint32, *sigctxt) bool { return false }
+
 //go:nosplit
 //go:nowritebarrierrec
 func stemmaFromC(*m) {}

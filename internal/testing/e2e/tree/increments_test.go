@@ -25,6 +25,9 @@ func TestIncrements(t *testing.T) {
 			functions++
 			continue
 		}
+		if strings.HasPrefix(function, "runtime.stemmaShardLoad") {
+			continue // it looks where the base leads
+		}
 		is, relative := increment.MatchString(line), strings.Contains(line, "GS:")
 		if is != relative {
 			t.Errorf("%s: increments of counters, and nothing else, are relative to the segment base: %s",
