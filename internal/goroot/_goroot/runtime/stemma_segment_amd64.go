@@ -85,11 +85,12 @@ func stemmaShardBase() uintptr
 func stemmaShardLoad()
 func stemmaShardNone()
 
-// stemmaProbed handles a signal of stemmaShardLoad, and reports whether it is one.
+// stemmaProbed handles a signal of stemmaShardLoad, and reports whether it is one. Where the base is another one the
+// load may also meet a part of a file that is not there yet, the tree for example.
 //
 //go:nowritebarrierrec
 func stemmaProbed(sig uint32, c *sigctxt) bool {
-	if sig != _SIGSEGV || c.sigpc() != abi.FuncPCABI0(stemmaShardLoad) {
+	if sig != _SIGSEGV && sig != _SIGBUS || c.sigpc() != abi.FuncPCABI0(stemmaShardLoad) {
 		return false
 	}
 	c.set_rip(uint64(abi.FuncPCABI0(stemmaShardNone)))
@@ -98,18 +99,18 @@ func stemmaProbed(sig uint32, c *sigctxt) bool {
 
 // stemmaSegmentOf returns the segment base of mp's thread, which is this one. Where only a system call tells, as on
 // virtual machines without FSGSBASE, a program that calls C all the time would make it all the time. There it is asked
-// only if the thread does not count where it did any more: only C changes its base. A fault of C's, which one is as
-// long as the thread comes from C, must not go to a handler that C has set.
+// only if the thread does not count where it did any more: only C changes its base. A thread that C made is asked: its M
+// may have had another one. So is one on its way from C if C has a handler, to which Go would pass a fault.
 //
 //go:nosplit
 //go:nowritebarrierrec
 func stemmaSegmentOf(mp *m) uintptr {
 	have := mp.stemma.wired
-	if stemmaSegment != stemmaSegmentCall || have == 0 || stemmaBases {
+	if stemmaSegment != stemmaSegmentCall || have == 0 || stemmaBases || mp.isextra {
 		return stemmaGetBase(stemmaSegment)
 	}
-	own := !mp.incgo && !mp.isextra || atomic.Loaduintptr(&fwdSig[_SIGSEGV]) == _SIG_DFL
-	if !iscgo || own && stemmaShardBase() == have {
+	handled := atomic.Loaduintptr(&fwdSig[_SIGSEGV])|atomic.Loaduintptr(&fwdSig[_SIGBUS]) != _SIG_DFL
+	if !iscgo || !(mp.incgo && handled) && stemmaShardBase() == have {
 		return have
 	}
 	return stemmaGetBase(stemmaSegment)
