@@ -78,7 +78,7 @@ func stemmaSign(lo uintptr) {
 }
 
 // stemmaShardBase returns what lies at stemmaSigned behind the segment base of this thread, 0 if that is no memory: the
-// base, if it is one of a shard. It is assembly, and runs where a SIGSEGV is Go's.
+// base, if it is one of a shard. It is assembly, and runs where its fault is Go's.
 func stemmaShardBase() uintptr
 
 // stemmaShardLoad is the load of stemmaShardBase, and stemmaShardNone is where that goes on if it fails.
@@ -90,28 +90,39 @@ func stemmaShardNone()
 //
 //go:nowritebarrierrec
 func stemmaProbed(sig uint32, c *sigctxt) bool {
-	if sig != _SIGSEGV && sig != _SIGBUS || c.sigpc() != abi.FuncPCABI0(stemmaShardLoad) {
+	if sig != _SIGSEGV && sig != _SIGBUS || int64(c.sigcode()) <= 0 || c.sigpc() != abi.FuncPCABI0(stemmaShardLoad) {
 		return false
 	}
 	c.set_rip(uint64(abi.FuncPCABI0(stemmaShardNone)))
 	return true
 }
 
+// stemmaAsks says that threads ask for their segment base: some C has changed one. It is set once, by any thread.
+var stemmaAsks bool
+
 // stemmaSegmentOf returns the segment base of mp's thread, which is this one. Where only a system call tells, as on
 // virtual machines without FSGSBASE, a program that calls C all the time would make it all the time. There it is asked
-// only if the thread does not count where it did any more: only C changes its base. A thread that C made is asked: its M
-// may have had another one. So is one on its way from C if C has a handler, to which Go would pass a fault.
+// only if the thread does not count where it did any more, and from then on: only C changes its base. A thread that C
+// made is asked: its M may have had another one. So is one that Go's handler would pass a fault of to a handler that C
+// had set before, as sigfwdgo decides.
 //
 //go:nosplit
 //go:nowritebarrierrec
 func stemmaSegmentOf(mp *m) uintptr {
 	have := mp.stemma.wired
-	if stemmaSegment != stemmaSegmentCall || have == 0 || stemmaBases || mp.isextra {
+	if stemmaSegment != stemmaSegmentCall || have == 0 || stemmaAsks || stemmaBases || mp.isextra {
 		return stemmaGetBase(stemmaSegment)
 	}
-	handled := atomic.Loaduintptr(&fwdSig[_SIGSEGV])|atomic.Loaduintptr(&fwdSig[_SIGBUS]) != _SIG_DFL
-	if !iscgo || !(mp.incgo && handled) && stemmaShardBase() == have {
+	if !iscgo {
 		return have
+	}
+	handled := atomic.Loaduintptr(&fwdSig[_SIGSEGV])|atomic.Loaduintptr(&fwdSig[_SIGBUS]) != _SIG_DFL
+	switch {
+	case handled && (mp.incgo || mp.curg == nil):
+	case stemmaShardBase() == have:
+		return have
+	default:
+		stemmaAsks = true
 	}
 	return stemmaGetBase(stemmaSegment)
 }

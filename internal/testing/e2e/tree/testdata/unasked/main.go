@@ -1,4 +1,5 @@
-// Unasked calls C, and is called back, on a thread that is ended by the kernel if it asks for its segment base.
+// Unasked calls C, and is called back, on a thread that is ended by the kernel if it asks for its segment base; or, with
+// a number in SET, on one whose base C has set to that.
 package main
 
 /*
@@ -6,6 +7,8 @@ package main
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 extern void back(void);
 
@@ -25,6 +28,8 @@ static int forbid(void) {
 	struct sock_fprog prog = {sizeof filter / sizeof *filter, filter};
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog);
 }
+
+static long set(unsigned long base) { return syscall(SYS_arch_prctl, 0x1001, base); }
 */
 import "C"
 
@@ -32,6 +37,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strconv"
 )
 
 var backs int
@@ -42,7 +48,11 @@ func back() { backs++ }
 func main() {
 	runtime.LockOSThread() // others are made by a thread without the filter from here on
 	C.nop()                // counts here, and is known to
-	if C.forbid() != 0 {
+	if base, err := strconv.ParseUint(os.Getenv("SET"), 0, 64); err == nil {
+		if C.set(C.ulong(base)) != 0 {
+			panic("a base that the kernel refuses")
+		}
+	} else if C.forbid() != 0 {
 		fmt.Println("no filter")
 		os.Exit(0)
 	}
