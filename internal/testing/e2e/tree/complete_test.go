@@ -30,8 +30,8 @@ func TestSegmentBase(t *testing.T) {
 }
 
 // TestUnasked ends a program if it asks the kernel for its segment base where C returns, or calls back. Where that is a
-// system call, as on virtual machines without FSGSBASE, a program over SQLite took 22 times the CPU. If C sets a base the
-// program notices, also where a shard would lie beyond the end of a file, or nowhere.
+// system call, as on virtual machines without FSGSBASE, a program over SQLite took 22 times the CPU. If C sets a base
+// the program notices, also where a shard would lie beyond the end of a file, or nowhere.
 func TestUnasked(t *testing.T) {
 	e2e.OnlyHost(t, "there is no segment base")
 	exe := e2e.BuildDir(t, "testdata/unasked")
