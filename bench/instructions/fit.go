@@ -15,7 +15,7 @@ import (
 type costs []float64
 
 // of returns the estimate for operations of all classes.
-func (c costs) of(ops []uint64) (sum float64) {
+func (c costs) of(ops []int64) (sum float64) {
 	for k, n := range ops {
 		sum += c[k] * float64(n)
 	}
@@ -25,7 +25,7 @@ func (c costs) of(ops []uint64) (sum float64) {
 // fit returns the costs that explain the instructions of functions best: those with the least sum of squared errors,
 // where that of a function counts by the inverse of its instructions, so that neither large nor small ones decide
 // alone. No cost is negative. It descends along one class at a time; the sum of squares is convex.
-func fit(ops [][]uint64, instructions []float64, classes int) costs {
+func fit(ops [][]int64, instructions []float64, classes int) costs {
 	gram, right := make([][]float64, classes), make([]float64, classes)
 	for k := range gram {
 		gram[k] = make([]float64, classes)

@@ -10,12 +10,12 @@ import (
 func TestFit(t *testing.T) {
 	want := costs{1.5, 0, 4, 0.25}
 	r := rand.New(rand.NewPCG(1, 2))
-	var ops [][]uint64
+	var ops [][]int64
 	var instructions []float64
 	for range 200 {
-		o := make([]uint64, len(want))
+		o := make([]int64, len(want))
 		for k := range o {
-			o[k] = r.Uint64N(1000)
+			o[k] = r.Int64N(1000)
 		}
 		ops, instructions = append(ops, o), append(instructions, want.of(o))
 	}

@@ -58,8 +58,9 @@ type options struct {
 // A counted program has what was counted of it.
 type counted struct {
 	Name string
-	// Ops has for each function, by its symbol, how many operations of each class it has executed.
-	Ops map[string][]uint64
+	// Ops has for each function, by its symbol, how many operations of each class it has executed. A class may be below
+	// 0: counters tell apart families, and not always classes of one.
+	Ops map[string][]int64
 	// Calls has for each function that is not instrumented how often it was called.
 	Calls map[string]uint64
 	// Calibrates tells that the program is there for the costs only.

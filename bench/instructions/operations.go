@@ -12,7 +12,7 @@ import (
 
 // operations runs a program that counts its operations, and returns them by function and class, with the number of
 // calls of each function that is not instrumented.
-func (c *counting) operations(p *program.Program, dir string) (map[string][]uint64, map[string]uint64, error) {
+func (c *counting) operations(p *program.Program, dir string) (map[string][]int64, map[string]uint64, error) {
 	exe, record := filepath.Join(dir, "ops"), filepath.Join(dir, "ops.stemma")
 	build := exec.Command(c.stemma, "build", "-metrics=calls,ops", "-o", exe, p.Package)
 	build.Dir = p.Dir
@@ -44,8 +44,8 @@ func (c *counting) operations(p *program.Program, dir string) (map[string][]uint
 
 // operationsOf adds up a profile by function. What is inlined belongs to the function that it is inlined into, as its
 // instructions do.
-func operationsOf(p *profile.Profile) (ops map[string][]uint64, calls map[string]uint64) {
-	ops, calls = map[string][]uint64{}, map[string]uint64{}
+func operationsOf(p *profile.Profile) (ops map[string][]int64, calls map[string]uint64) {
+	ops, calls = map[string][]int64{}, map[string]uint64{}
 	for i, n := range p.Nodes {
 		f := &p.Funcs[n.Func]
 		if f.Kind != profile.FuncOrdinary {
@@ -54,11 +54,11 @@ func operationsOf(p *profile.Profile) (ops map[string][]uint64, calls map[string
 		counts := p.NodeCounts(i)
 		sum := ops[p.String(f.Name)]
 		if sum == nil {
-			sum = make([]uint64, len(profile.OpClasses()))
+			sum = make([]int64, len(profile.OpClasses()))
 			ops[p.String(f.Name)] = sum
 		}
 		for _, w := range f.Weights {
-			sum[w.Class] += uint64(int64(w.N) * int64(counts[w.Counter]))
+			sum[w.Class] += int64(w.N) * int64(counts[w.Counter])
 		}
 		for _, s := range f.Sites {
 			if s.Counter != profile.None && s.Kind != profile.SiteUnknown {

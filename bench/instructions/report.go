@@ -14,7 +14,7 @@ import (
 
 // A pair is what was counted of one function: operations of each class, and instructions.
 type pair struct {
-	ops          []uint64
+	ops          []int64
 	sum          float64 // of ops
 	instructions float64
 }
@@ -79,7 +79,7 @@ func report(all []counted, targets []string, costsFor func(i int, arch string) (
 
 // without returns the costs that all programs but number i give; all, if i is negative.
 func without(all []counted, i int, arch string) costs {
-	var ops [][]uint64
+	var ops [][]int64
 	var instructions []float64
 	for k := range all {
 		if k == i {
