@@ -22,8 +22,8 @@ import (
 func main() {
 	var o options
 	flag.StringVar(&o.targets, "targets", "amd64,arm64,riscv64", "`ARCHITECTURES` to count instructions on")
-	flag.StringVar(&o.programs, "programs", "gopherlua,crypto,gofmt,esbuild,site,yaegi,staticcheck",
-		"`NAMES` of the programs; all, with -dir")
+	const own = "gopherlua,crypto,gofmt,esbuild,site,yaegi,staticcheck"
+	flag.StringVar(&o.programs, "programs", "", "`NAMES` of the programs (default "+own+"; with -dir all)")
 	flag.StringVar(&o.data, "data", "", "a `FILE` that keeps what was counted, and is read instead of counting again")
 	flag.BoolVar(&o.recount, "recount", false, "count operations again, and keep the instructions in the file of -data")
 	flag.StringVar(&o.write, "write", "", "write tables of costs for stemma report -cost to `DIRECTORY`")
@@ -38,10 +38,8 @@ func main() {
 	flag.StringVar(&o.args, "args", "",
 		"with -variant, `ARGUMENTS` of the programs instead of their own, as in -args '-n 1'")
 	flag.Parse()
-	named := false
-	flag.Visit(func(f *flag.Flag) { named = named || f.Name == "programs" })
-	if o.dir != "" && !named {
-		o.programs = ""
+	if o.programs == "" && o.dir == "" {
+		o.programs = own
 	}
 	if err := o.run(); err != nil {
 		fmt.Fprintln(os.Stderr, "instructions:", err)

@@ -45,7 +45,17 @@ func TestUnasked(t *testing.T) {
 		if r.Stdout != "called back 1000\n" || r.Stderr != "" {
 			t.Errorf("%s: have %q, and %q", set, r.Stdout, r.Stderr)
 		}
-		e2e.NoLoss(t, r.Read(t))
+		p := r.Read(t)
+		e2e.NoLoss(t, p)
+		tree, calls := cct.New(p), uint64(0)
+		for _, n := range tree.Nodes {
+			if tree.Funcs[n.Func].Name == "main.back" {
+				calls += n.Count
+			}
+		}
+		if calls != 1000 {
+			t.Errorf("%s: %d calls of main.back, want 1000", set, calls)
+		}
 	}
 }
 
