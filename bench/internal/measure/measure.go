@@ -26,6 +26,7 @@ type Variant struct {
 	Env     []string // of runs, in addition to the environment
 	Wrap    string   // a profiler that main is wrapped in, see package wrap
 	Rounds  int      // most rounds; 0 for no limit, or WarmUpOnly
+	Few     bool     // for some programs only, see session.Landmarks
 }
 
 // WarmUpOnly as the number of rounds of a variant says that only its records
@@ -53,9 +54,13 @@ var rivals = []Variant{
 
 // ParseVariant makes a variant of "ENGINE FLAG…", as in "cct -inlined=off", or
 // of the name of a rival: pprof, fgprof, memprofile, race. A last word
-// "rounds=N" limits the rounds.
+// "rounds=N" limits the rounds; behind it "few" limits the programs.
 func ParseVariant(s string) (Variant, error) {
 	words := strings.Fields(s)
+	few := len(words) > 1 && words[len(words)-1] == "few"
+	if few {
+		words = words[:len(words)-1]
+	}
 	rounds := 0
 	if n := len(words); n > 1 && strings.HasPrefix(words[n-1], "rounds=") {
 		var err error
@@ -76,6 +81,7 @@ func ParseVariant(s string) (Variant, error) {
 	if rounds > 0 {
 		v.Rounds = rounds
 	}
+	v.Few = few
 	return v, nil
 }
 

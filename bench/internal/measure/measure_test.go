@@ -44,6 +44,15 @@ func TestParseRival(t *testing.T) {
 	if v, err := ParseVariant("pcc"); err != nil || v.Records() || !v.Instrumented() {
 		t.Errorf("got %+v, %v", v, err)
 	}
+	if v, err := ParseVariant("pcc rounds=3 few"); err != nil || v.Name != "pcc" || v.Rounds != 3 || !v.Few {
+		t.Errorf("got %+v, %v", v, err)
+	}
+	if v, err := ParseVariant("race few"); err != nil || v.Name != "race" || v.Rounds != 1 || !v.Few {
+		t.Errorf("got %+v, %v", v, err)
+	}
+	if _, err := ParseVariant("few"); err != nil {
+		t.Error("an engine may be called few:", err)
+	}
 	if _, err := ParseVariant("cct rounds=0"); err == nil {
 		t.Error("no error for 0 rounds")
 	}

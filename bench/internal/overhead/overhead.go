@@ -31,7 +31,16 @@ import (
 
 // Time estimates overhead.
 func Time(s *session.Session) time.Duration {
-	variants := overheadVariants(s)
+	sum := time.Duration(0)
+	for _, p := range s.Programs {
+		sum += timeOf(s, p)
+	}
+	return sum
+}
+
+// timeOf estimates overhead for p.
+func timeOf(s *session.Session, p *program.Program) time.Duration {
+	variants := slices.DeleteFunc(overheadVariants(s), func(v measure.Variant) bool { return v.Few && !s.Landmarks(p) })
 	runs := 2 * s.Options.Rounds // the plain program runs again for each group of builds
 	for _, v := range variants {
 		switch {
@@ -43,8 +52,7 @@ func Time(s *session.Session) time.Duration {
 			runs += s.Options.Rounds
 		}
 	}
-	one := time.Duration(runs)*session.RunTime + buildsTime(s, variants)
-	return time.Duration(len(s.Programs)) * one
+	return time.Duration(runs)*session.RunTime + buildsTime(s, variants)
 }
 
 // buildsTime estimates the builds of one program. What a sampler is told does not change the code, so that
@@ -236,7 +244,8 @@ func build(s *session.Session, p *program.Program, dir string) ([]*measure.Binar
 		return nil, err
 	}
 	variants := slices.DeleteFunc(overheadVariants(s), func(v measure.Variant) bool {
-		return !s.Available(v) || v.Wrap != "" && !p.Module // see the problems, or the note below the table
+		return !s.Available(v) || v.Few && !s.Landmarks(p) ||
+			v.Wrap != "" && !p.Module // see the problems, or the note below the table
 	})
 	bins, errs := s.Bench.BuildAll(p, variants, session.Tell)
 	if errs[0] != nil {

@@ -51,7 +51,7 @@ var samplers = []sampler{{"jvmti", "sampler=jvmti"}, {"sps", "sampler=sps"}, {"i
 	{"stw", "sampler=stw"}, {"isps at prologues", "sampler=isps,sample-at=prologue"}}
 
 // samplingPrograms are an interpreter, a parser with goroutines, and reflection:
-// three, because each is run forty times. The first has acct's figures. The others are run less often.
+// three, because each is run thirty times. The first has acct's figures. The others are run less often.
 var samplingPrograms = []string{"gopherlua", "site", "esbuild"}
 
 // inTurn returns those that take turns: with -quick the paper's only.
@@ -69,9 +69,9 @@ func samplingRuns(s *session.Session, i int) int {
 	case s.Options.Quick:
 		return 2
 	case i < len(samplingPrograms):
-		return 10
+		return 6
 	}
-	return 3
+	return 2
 }
 
 // sampledPrograms are the programs for these tables, those of samplingPrograms first: with -quick the first only.

@@ -52,3 +52,24 @@ func TestBuildsTime(t *testing.T) {
 		}
 	}
 }
+
+// TestLandmarks chooses the programs for builds that are there for comparison.
+func TestLandmarks(t *testing.T) {
+	for _, c := range []struct{ programs, want string }{
+		{"crypto gopherlua site", "gopherlua site"}, {"other another", "other"}, {"nats", "nats"},
+	} {
+		s := new(Session)
+		var have []string
+		for name := range strings.FieldsSeq(c.programs) {
+			s.Programs = append(s.Programs, &program.Program{Name: name})
+		}
+		for _, p := range s.Programs {
+			if s.Landmarks(p) {
+				have = append(have, p.Name)
+			}
+		}
+		if got := strings.Join(have, " "); got != c.want {
+			t.Errorf("of %s: have %s, want %s", c.programs, got, c.want)
+		}
+	}
+}
