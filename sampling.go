@@ -42,8 +42,8 @@ func StartSampling(o SamplingOptions) error {
 }
 
 // StopSampling ends sampling. When it returns, all samples are on record, and the program
-// runs as if it had never been sampled. It stops the world for as long as it takes to
-// complete pending samples.
+// runs as if it had never been sampled; where the return address is in a register, once functions that
+// were running have returned. It stops the world for as long as it takes to complete pending samples.
 func StopSampling() {
 	if s := sampling(); s != nil {
 		onoff.Shared.ByProgram(s.Stop)
@@ -54,9 +54,9 @@ func StopSampling() {
 // that of a slow request. An identifier may be used any number of times. stemma report -requests lists
 // the identifiers, and stemma report -request=ID shows the stacks.
 //
-// Sample takes a fraction of a microsecond however deep the stack is: each frame is looked at once, when
-// its function returns, or a tenth of a second later. Sampling need not have started. A program keeps its
-// newest 262,142 such samples.
+// With the default sampler, and without the race detector, Sample takes a fraction of a microsecond however deep the
+// stack is: each frame is looked at once, when its function returns, or a tenth of a second later. Sampling need not
+// have started. A program keeps its newest 262,142 such samples.
 func Sample(id uint64) {
 	if requestSample != nil {
 		requestSample(id)

@@ -7,7 +7,7 @@ import (
 )
 
 // A numbered is a call graph in the making that has no cycles: functions, and the
-// groups that dynamic sites make of their callees (see the plan of package layout).
+// groups that dynamic sites make of their callees (see package rt/ids).
 type numbered struct {
 	*topo.Order
 	groups  []int   // by function: the node of its group, or -1

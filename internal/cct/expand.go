@@ -374,6 +374,9 @@ func (x *expander) entry(i int) place {
 	} else if s.Kind == profile.SiteGo && x.creators(i) {
 		site = x.siteAtFrame(profile.Frame{File: s.File, Line: s.Line}, ViaCall)
 	}
+	if x.p.Funcs[n.Func].Flags&profile.FuncAsm != 0 {
+		site = x.plainVia(site, x.native, ViaNative) // the wrapper by which function values lead to assembly
+	}
 	return place{at.node, site, true}
 }
 

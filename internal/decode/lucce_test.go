@@ -437,6 +437,37 @@ func TestLucceCrowded(t *testing.T) {
 	}
 }
 
+// TestLucceRefused calls a function that has no bound from more sites than its ids can tell apart: a call of a further
+// one is pushed, and no edge is counted for it, however often it is repeated.
+func TestLucceRefused(t *testing.T) {
+	l := recordtest.NewLucce(t, 1<<20)
+	const sites = 8000
+	main := l.Root(l.Func("main.main", sites), layout.RootMain)
+	f := l.Func("main.f", 2)
+	for top, i := l.Call(main, 0, f), 0; i < 100; i++ {
+		top = l.Call(top, i%2, f) // the levels take the bound away
+	}
+	var after []uint64
+	for range 2 {
+		for i := range sites {
+			l.Call(main, i, f)
+		}
+		after = append(after, uint64(l.Header().Edges))
+	}
+	if after[0] != after[1] || after[0] < 1000 || after[0] >= sites {
+		t.Errorf("%d edges after the first round, %d after the second", after[0], after[1])
+	}
+	hi, lo := l.Capture(l.Call(main, sites-1, f), 0)
+	prof, err := record.Open(l.FS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := decode.New(prof).Decode(ctxid.ID{Hi: hi, Lo: lo, Run: l.Run})
+	if err != nil || s.Cut() != "" || len(s.Path()) != 2 {
+		t.Errorf("have %v, %v, want a whole context", s.Path(), err)
+	}
+}
+
 // TestLucceLost loses pages of the record while the program goes on: IDs must be those
 // that the whole record decodes.
 func TestLucceLost(t *testing.T) {

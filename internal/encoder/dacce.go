@@ -103,7 +103,8 @@ type ccNode struct {
 	again  uint32 // how often the entry is repeated
 }
 
-// NewDacce returns the encoder that stemma injects, with an addition value for each site. Ids stay below limit.
+// NewDacce returns the encoder with an addition value for each site, as programs have it, but without their ids for
+// loops and with other triggers. Ids stay below limit.
 func NewDacce(p *Program, policy Policy, limit uint64) *Dacce {
 	return newDacce("dacce", p, policy, NewGraph(p), func(g *Graph) Tables { return NumberSites(g, limit) })
 }

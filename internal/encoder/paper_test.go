@@ -316,7 +316,7 @@ func TestDacceDamaged(t *testing.T) {
 	}
 }
 
-// The example of DESIGN's site values: a site has one value for all of its targets,
+// A site has one value for all of its targets,
 // also for those of the group that it has not called yet.
 func TestSiteGroups(t *testing.T) {
 	n := newNamed(t)

@@ -69,7 +69,7 @@ func Run(s *session.Session) error {
 		}, "\n")},
 	}
 	progress := &chart.Figure{Name: "progress", Title: "Progress of the encoding with dacce (DACCE, figure 9)",
-		X: "seconds since the first function, plus 1 ms", Y: "encoded edges", LogX: true, LogY: true, Steps: true}
+		X: "seconds since the start, plus 1 ms", Y: "encoded edges", LogX: true, LogY: true, Steps: true}
 	ids := &chart.Figure{Name: "maxid", Title: "Largest id with dacce (DACCE, figure 9)", X: progress.X, Y: "maxID",
 		LogX: true, LogY: true, Steps: true}
 	steps := stepsTable()

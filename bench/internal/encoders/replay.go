@@ -51,8 +51,8 @@ func Replay(s *session.Session) error {
 			"not all that a static analysis finds, without weights; pcce-profile has these, and the targets of " +
 			"indirect calls, from the same run. left out: edges by which ids would overflow. dacce-edges is DACCE " +
 			"with one addition value for each edge, dacce-counts with the paper's counts of repetitions as well; " +
-			"neither has its markers (PAPERS.md). dacce is what stemma builds in. lucce-versions is Lucce as " +
-			"published, lucce what stemma builds in. " +
+			"neither has its markers (PAPERS.md). dacce has a value for each site, as programs have, but no " +
+			"ids for loops. lucce-versions is Lucce nearly as published, lucce a copy of what programs have. " +
 			"The papers never run two encoders on the same calls but for PCCE and DACCE, see the table above."},
 	}
 	v := session.EngineVariant("cct", "-record=calls", fmt.Sprint("-nodes=", replayNodes))

@@ -36,7 +36,7 @@ func Open(out string) (*record.Record, error) {
 
 // Step is the state of an encoding from a re-encoding on.
 type Step struct {
-	After time.Duration // since the first epoch, which encodes nothing
+	After time.Duration // since the start of the program; 0 for the first epoch, which encodes nothing
 	Nodes int           // functions with a caller that is encoded
 	Edges int           // that are encoded
 	MaxID uint32
@@ -50,15 +50,14 @@ func Progress(p *record.Record) []Step {
 	}
 	dict := &p.IDs.Dict
 	var steps []Step
-	var begin time.Time
 	for i, e := range dict.Epochs {
 		if !e.Known {
 			continue
 		}
-		if begin.IsZero() {
-			begin = e.Time
+		s := Step{MaxID: e.MaxID}
+		if i > 0 {
+			s.After = e.Time.Sub(p.Processes[0].Start)
 		}
-		s := Step{After: e.Time.Sub(begin), MaxID: e.MaxID}
 		for fn := range p.Funcs {
 			if n := len(dict.InEdges(uint32(i), uint32(fn))); n > 0 {
 				s.Nodes++

@@ -4,10 +4,13 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
+	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/record/ids"
 	"github.com/stemma-go/stemma/internal/record/livedir"
+	"github.com/stemma-go/stemma/profile"
 )
 
 func TestHistogram(t *testing.T) {
@@ -56,5 +59,18 @@ func TestDepths(t *testing.T) {
 	d.add(c, &livedir.Check{Ended: true, Events: 7})
 	if d.Stack[2] != 2 || d.CCStack[0] != 2 || len(d.Stack) != 1 || len(d.CCStack) != 1 {
 		t.Errorf("depths are %v", d)
+	}
+}
+
+// TestProgress counts time from the start of the program, also that of the first re-encoding.
+func TestProgress(t *testing.T) {
+	start := time.Unix(1000, 0)
+	c := &ids.Encoding{}
+	c.Dict.Epochs = []ids.EpochInfo{{Known: true}, {Known: true, Time: start.Add(2 * time.Second), MaxID: 3}, {},
+		{Known: true, Time: start.Add(5 * time.Second), MaxID: 4}}
+	steps := Progress(&record.Record{Profile: &profile.Profile{Processes: []profile.Process{{Start: start}}}, IDs: c})
+	want := []Step{{}, {After: 2 * time.Second, MaxID: 3}, {After: 5 * time.Second, MaxID: 4}}
+	if !slices.Equal(steps, want) {
+		t.Errorf("have %v, want %v", steps, want)
 	}
 }

@@ -361,7 +361,7 @@ func (r *samplingReport) addLatency(name, sampler string, list []sampledRun) {
 		cells = append(cells, session.Number(micros(sum.Quantile(q)), 1))
 	}
 	r.latency.Add(cells...)
-	if len(r.latencyLines.Lines) < len(samplers) { // one program: twelve lines would be hard to tell apart
+	if len(r.latencyLines.Lines) < len(samplers) { // one program: those of more would be hard to tell apart
 		r.latencyLines.Lines = append(r.latencyLines.Lines, cumulative(name+", "+sampler, sum.Latency))
 	}
 }

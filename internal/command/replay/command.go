@@ -28,7 +28,7 @@ context encoders with them:
 	dacce-edges     DACCE with an addition value for each edge
 	dacce-counts    the same with counts of repetitions, as published
 	dacce           DACCE with an addition value for each site, as in stemma
-	lucce-versions  Lucce as published
+	lucce-versions  Lucce nearly as published
 	lucce           Lucce as in stemma: the numbers of an edge do not change
 
 It prints a table with a row for each:

@@ -85,7 +85,7 @@ const (
 	StatLate              // requests that were not met by the next tick
 	StatDropped           // requests that met a thread which had gone to sleep, or another goroutine at the stack guard
 	StatFailed            // walks that did not reach the outermost frame: recorded under [truncated]
-	StatMissed            // waiting goroutines that were running, or dead, when it was their turn
+	StatMissed            // goroutines that were running, or dead, in their turn; calls that could not be sampled
 	StatNodes             // samples that had no room for a node: recorded under [overflow]
 	StatPlaces            // addresses whose place had no room
 	StatReturns           // returns that the trampoline intercepted

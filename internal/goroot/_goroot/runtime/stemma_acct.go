@@ -169,6 +169,9 @@ func stemmaAcctEntry(gp *g, pc, sp uintptr) {
 		return // no call of its own: the countdown forgets, and after a tick the next function takes the sample
 	}
 	if a.trigger == stemmaTriggerTime {
+		if !stemmaAcctMay(gp) {
+			return // the next function that can takes it
+		}
 		stemmaTrigger = 0
 	}
 	stemmaAcctSample(gp, stemmaPlace{pc: pc, sp: sp, sym: pc - 1})
@@ -185,11 +188,17 @@ func stemmaInWrapper(pc uintptr) bool {
 	return u.srcFunc(uf).funcID == abi.FuncIDWrapper
 }
 
+// stemmaAcctMay reports whether gp may take a sample of a call that it has just made: it is no stack of the system's,
+// has a P, and samples are being taken. It runs where stemmaAcctSample does.
+func stemmaAcctMay(gp *g) bool {
+	return gp == gp.m.curg && gp != gp.m.g0 && stemmaSmp.active.Load() != 0 && gp.m.p != 0
+}
+
 // stemmaAcctSample takes the sample of a call: of the function at the given place, which gp has just
 // entered. It runs on the system stack, in no safe point of gp.
 func stemmaAcctSample(gp *g, at stemmaPlace) {
 	s := &stemmaSmp.Samples
-	if gp != gp.m.curg || gp == gp.m.g0 || stemmaSmp.active.Load() == 0 || gp.m.p == 0 {
+	if !stemmaAcctMay(gp) {
 		s.Count(layout.StatMissed, 1)
 		return
 	}
@@ -202,7 +211,6 @@ func stemmaAcctSample(gp *g, at stemmaPlace) {
 		node, ok := stemmaUnwindFrom(gp, th, at)
 		if !ok {
 			s.Count(layout.StatFailed, 1)
-			node = s.Child(0, layout.PCTruncated)
 		}
 		s.Add(node, layout.WeightCPU, 0, 1)
 	case !stemmaTrace(gp, th, at, 0):

@@ -15,8 +15,7 @@ import (
 
 // stemmaStride is how many frames the marker moves outwards. A long stride saves
 // interceptions when the stack shrinks, and costs steps when the next sample is taken.
-// The accumulator needs it to be 1: then the marker tells exactly which frames are
-// new.
+// The accumulator needs it to be 1: then it lies where the new frames begin, or the group of them.
 var stemmaStride = 16
 
 // stemmaFrameSizes has for addresses behind calls how far from the stack pointer that of the caller is: the address in

@@ -442,7 +442,11 @@ func stemmaUnwindFrom(gp *g, th *stemmaThread, at stemmaPlace) (node uint32, ok 
 	u.initAt(at.pc, at.sp, at.lr, gp, flags)
 	pcs := th.stemmaBuffer()
 	n, ok := stemmaUnwind(&u, pcs)
-	return stemmaSmp.Stack(0, pcs[:n]), ok
+	base := uint32(0)
+	if !ok {
+		base = stemmaSmp.Child(0, layout.PCTruncated)
+	}
+	return stemmaSmp.Stack(base, pcs[:n]), ok
 }
 
 // stemmaMismatch counts a trace that differs from a full walk, and shows both

@@ -118,9 +118,9 @@ drop:
 	JMP	R12
 
 marker:
-	// With walk=marker there is an entry for every frame, and the trampoline in the slot of the innermost one only. The
-	// mark moves outwards by some entries, whose slots have their true return addresses. The slot
-	// is restored, and the next one patched, before the entries in between are dropped.
+	// With walk=marker there is an entry for every frame, or every group of them, and the trampoline in
+	// the slot of the innermost one only. The mark moves outwards by some entries, whose slots have their true
+	// return addresses. The slot is restored, and the next one patched, before the entries in between are dropped.
 	MOVQ	const_stemmaTraceStride(R13), R12
 	TESTQ	R12, R12
 	JZ	slow

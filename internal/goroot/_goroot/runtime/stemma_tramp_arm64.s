@@ -114,9 +114,9 @@ drop:
 	JMP	forget
 
 marker:
-	// With walk=marker there is an entry for every frame, and the trampoline in the slot of the innermost one only. The
-	// mark moves outwards by some entries, whose slots have their true return addresses. The next one is patched before
-	// the entries in between are dropped.
+	// With walk=marker there is an entry for every frame, or every group of them, and the trampoline in
+	// the slot of the innermost one only. The mark moves outwards by some entries, whose slots have their true
+	// return addresses. The next one is patched before the entries in between are dropped.
 	MOVD	const_stemmaTraceStride(R19), R16
 	CBZ	R16, slow
 	MOVD	const_stemmaTraceN(R19), R17

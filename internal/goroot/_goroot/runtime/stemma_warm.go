@@ -75,7 +75,7 @@ var stemmaWarmName [4096 + len(stemmaWarmSuffix) + 1]byte
 const stemmaWarmSuffix = ".warm"
 
 // stemmaOpenWarm maps the warm file, NAME.warm beside the executable NAME. The
-// mapping stays: nothing of it is touched later. state is WarmNone if all is well.
+// mapping stays: nothing of it is touched later. state is SourceNone if all is well.
 func stemmaOpenWarm() (w ids.Warm, state uint32) {
 	exe := []byte("/proc/self/exe\x00")
 	n, _, errno := linux.Syscall6(sysReadlinkat, atFDCWD, uintptr(unsafe.Pointer(&exe[0])),

@@ -244,8 +244,7 @@ func (l *Lucce) number(old *layout.Step, site, t uint32, c uint64) *layout.Step 
 	s := &l.steps[l.numSteps+1]
 	*s = layout.Step{Site: site}
 	if old == nil {
-		to.edges++
-		l.Header().Edges++
+		to.edges++ // group asks how many there are
 	} else {
 		s.Grown = old.Grown + 1
 	}
@@ -257,10 +256,14 @@ func (l *Lucce) number(old *layout.Step, site, t uint32, c uint64) *layout.Step 
 		l.Append(layout.LogInterval, t, site, 0, s.Add, s.Bound)
 		to.num = s.Add + s.Bound
 		l.Header().MaxID = max(l.Header().MaxID, to.num-1)
-		return s
-	}
-	if !l.remainder(s, to, t, site) {
+	} else if !l.remainder(s, to, t, site) {
+		if old == nil {
+			to.edges-- // it is asked for again at its next call
+		}
 		return nil
+	}
+	if old == nil {
+		l.Header().Edges++
 	}
 	return s
 }

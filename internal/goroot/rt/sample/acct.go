@@ -14,7 +14,8 @@ import (
 // below that node: for the paper's walk from N_last to N_old by parents there is no need.
 //
 // A frame may be one whose return address must not change: it has no bit, and counts
-// as new for each walk that comes to it.
+// as new for each walk that comes to it. So does the innermost group of frames, where the runtime patches a slot of
+// every fourth frame only.
 
 // A NewFrame is a frame between the innermost one and that of the last sample, which no sample has looked at.
 type NewFrame struct {

@@ -27,8 +27,7 @@ func TestAccumulator(t *testing.T) {
 		{"calls:1559", "last-edge", 0.9, 1.001},
 		{"calls:59", "all-new-edges", 0.3, 0.8},
 		{"calls:307", "all-new-edges", 0.2, 0.7},
-		// A counter for each function makes c and b as likely as each other only while it
-		// decays; the hottest context is found anyway.
+		// A counter for each function has few samples of each here; the hottest context is found anyway.
 		{"func:1000", "last-edge", 0.5, 1.001},
 		{"time:100us", "last-edge", 0.5, 1.001},
 	} {

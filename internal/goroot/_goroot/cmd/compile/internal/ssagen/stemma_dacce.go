@@ -14,8 +14,8 @@
 //	ADDQ  f.av+DataAV+8*k(SB), W
 //	MOVQ  W, ctx(R14)
 //
-// Functions that call none need no code at all, and who calls one by its name leaves a
-// constant. Nothing happens after a call.
+// Functions that call none need no code at all, unless natives have events (-events=alloc, block), and
+// who calls one by its name leaves a constant. Nothing happens after a call.
 //
 // The slow path is a call to runtime.stemmaDacceEnter, with the conventions of
 // runtime.stemmaEnter. It looks for the caller's frame on its own, so that g's
