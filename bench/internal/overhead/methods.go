@@ -16,11 +16,11 @@ type method struct{ build, intrusiveness, precise string }
 // is in a program that was not, and whether it is ever stopped.
 var ownMethods = []method{
 	{"cct", "code in each function; never stopped", "yes"},
-	{"lucce", "code in each function; never stopped", "yes"},
+	{"lucce", "code in each function; stopped only to begin a segment", "yes"},
 	{"pcce", "code in each function; a call graph made before the run", "yes"},
 	{"dacce", "code in each function; stopped to re-encode", "yes"},
 	{"pcc", "code in each function", "no: hashes"},
-	{"acct", "two instructions in each function", "no: sampled calls"},
+	{"acct", "a countdown in each function", "no: sampled calls"},
 	{"sample -every=1ms", "hooks in the runtime only", "no: sampled times"},
 }
 
@@ -32,8 +32,8 @@ func methods(rows []*row) *table.Table {
 			"memory MB", "most", "record KB", "most"},
 		Notes: []string{"overhead, code: geometric means over the programs of user time and of the binary's size, " +
 			"to plain. memory: what the peak of the resident memory is more than that of the plain program, mapped " +
-			"records included, which the kernel may drop; record: on disk; both medians over the programs. All " +
-			"methods are precise with exceptions, panics and goroutines; HotSpot does not apply."},
+			"records included, which the kernel may drop; record: on disk; both medians over the programs. What is " +
+			"precise is so with panics and goroutines; HotSpot does not apply."},
 	}
 	for _, m := range ownMethods {
 		sum := &summary{build: m.build}
