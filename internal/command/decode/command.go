@@ -116,7 +116,7 @@ func runDecode(e *base.Env, args []string) error {
 	}
 	if stored {
 		set.Store = f.store.String()
-		set.Fetch = func(run uint64) ([]string, error) { return f.store.Runs(e.Stderr, run) }
+		set.Fetch = func(runs ...uint64) ([]string, error) { return f.store.Runs(e.Stderr, runs...) }
 	}
 	if len(ids) > 0 {
 		if err := set.Empty(); err != nil && !stored {

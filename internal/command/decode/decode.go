@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,10 +42,12 @@ type Set struct {
 	other string                      // a record that is none of context IDs
 	here  bool                        // no path was given
 
-	// Fetch finds the records of a run that are not at a path, in a store of a name. It may be nil.
-	Fetch   func(run uint64) ([]string, error)
+	// Fetch finds the records of runs that are not at a path, in a store of a name. It may be nil. One call takes long,
+	// whatever the number of runs, so that those of further IDs are asked for with the first.
+	Fetch   func(runs ...uint64) ([]string, error)
 	Store   string
 	fetched map[uint64]time.Time // when that was asked for a run
+	ahead   iter.Seq[uint64]     // runs whose IDs are about to come; nil if that is not known
 
 	fingerprints decode.Fingerprints
 	seen         fingerprint.Set
@@ -189,6 +192,9 @@ func (s *Set) grows(run uint64) bool {
 // isGrowing reports whether the file of a store is a record that was uploaded while its program ran.
 func isGrowing(path string) bool { return strings.HasPrefix(filepath.Base(path), "growing.") }
 
+// maxFetched is how many runs are asked for at once: their numbers are an argument of a command.
+const maxFetched = 1000
+
 // fetchEvery is how often the records of a run are asked for that has none.
 const fetchEvery = time.Minute
 
@@ -200,8 +206,20 @@ func (s *Set) fetch(run uint64) (more bool, err error) {
 	if s.fetched == nil {
 		s.fetched = make(map[uint64]time.Time)
 	}
+	runs := []uint64{run}
 	s.fetched[run] = time.Now()
-	paths, err := s.Fetch(run)
+	if s.ahead != nil {
+		for next := range s.ahead {
+			if len(s.byRun[next]) > 0 || time.Since(s.fetched[next]) < fetchEvery {
+				continue
+			}
+			runs = append(runs, next)
+			if s.fetched[next] = time.Now(); len(runs) == maxFetched {
+				break
+			}
+		}
+	}
+	paths, err := s.Fetch(runs...)
 	s.replace(run, paths)
 	known := len(s.byRun[run])
 	for _, path := range paths {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -313,7 +314,7 @@ func TestFetched(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		set.Store, set.Fetch = "file:///x of srv", func(uint64) ([]string, error) { return c.paths, nil }
+		set.Store, set.Fetch = "file:///x of srv", func(...uint64) ([]string, error) { return c.paths, nil }
 		var out, notes strings.Builder
 		err = set.Translate(&out, &notes, strings.NewReader(c.text), FormatLine)
 		if said := strings.TrimPrefix(notes.String(), "stemma: "); out.String() != c.want ||
@@ -323,6 +324,40 @@ func TestFetched(t *testing.T) {
 		if c.fails == "" && err != nil || c.fails != "" && (err == nil || err.Error() != c.fails) {
 			t.Errorf("%s: error %v, want %q", c.name, err, c.fails)
 		}
+	}
+}
+
+// TestFetchedTogether asks a store once for the records of all runs that a piece of a log names, and for none twice.
+func TestFetchedTogether(t *testing.T) {
+	_, path, id, _ := recordtest.Shop(t)
+	parsed, err := ctxid.Parse(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	text := "begins\n"
+	for _, more := range []uint64{0, 3, 3, 1, 2, 0, 1} {
+		text += string(ctxid.Append(nil, ctxid.ID{Hi: parsed.Hi, Lo: parsed.Lo, Run: parsed.Run + more})) + "\n"
+	}
+	set, err := Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asked [][]uint64
+	set.Fetch = func(runs ...uint64) ([]string, error) {
+		asked = append(asked, runs)
+		return []string{path}, nil
+	}
+	var out, notes strings.Builder
+	if err := set.Translate(&out, &notes, strings.NewReader(text), FormatLine); err != nil {
+		t.Error(err)
+	}
+	want := []uint64{parsed.Run, parsed.Run + 3, parsed.Run + 1, parsed.Run + 2}
+	if len(asked) != 1 || !slices.Equal(asked[0], want) {
+		t.Errorf("asked for %x, want %x", asked, want)
+	}
+	if n := strings.Count(out.String(), recordtest.ShopLine); n != 2 {
+		t.Errorf("%d IDs were decoded, want 2: %s", n, &out)
 	}
 }
 
@@ -358,7 +393,7 @@ func TestFetchedGrows(t *testing.T) {
 		t.Fatal(err)
 	}
 	there := []string{first}
-	set.Fetch = func(uint64) ([]string, error) { return there, nil }
+	set.Fetch = func(...uint64) ([]string, error) { return there, nil }
 	if _, err := set.Decode(old); err != nil {
 		t.Error(err)
 	}

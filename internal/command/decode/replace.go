@@ -43,7 +43,23 @@ type replacer struct {
 }
 
 func NewReplacer(w io.Writer, set *Set, format Format) *replacer {
-	return &replacer{w: bufio.NewWriterSize(w, chunkSize), set: set, format: format}
+	r := &replacer{w: bufio.NewWriterSize(w, chunkSize), set: set, format: format}
+	set.ahead = r.runs
+	return r
+}
+
+// runs yields the runs of the IDs in the chunk that is worked on, from where line has not passed.
+func (r *replacer) runs(yield func(uint64) bool) {
+	for b := r.ahead; ; b = b[len(idFamily):] {
+		i := bytes.Index(b, idFamily)
+		if i < 0 || len(b)-i < ctxid.Len {
+			return
+		}
+		b = b[i:]
+		if id, err := ctxid.Parse(b[:ctxid.Len]); err == nil && !yield(id.Run) {
+			return
+		}
+	}
 }
 
 // A textChunk is text that was read, behind room for what is kept of the one before.
@@ -117,7 +133,10 @@ var idFamily = []byte(ctxid.Prefix[:len(ctxid.Prefix)-1])
 // left may be the beginning of an ID. At the end of the text all is done with.
 func (r *replacer) chunk(b []byte, end bool) (done int) {
 	r.ahead = b
-	defer func() { r.line.pass(r.ahead[:len(r.ahead)-len(b)+done]) }()
+	defer func() {
+		r.line.pass(r.ahead[:len(r.ahead)-len(b)+done])
+		r.ahead = nil // it is read over
+	}()
 	for {
 		rest := b[done:]
 		i := bytes.Index(rest, idFamily)
