@@ -49,12 +49,13 @@ func (g *Graph) edges(calls []Call, index []uint32) (edges []layout.WarmEdge) {
 	}
 	for i := range calls {
 		c := &calls[i]
-		first := find(c.Targets[0])
+		first, weight := find(c.Targets[0]), c.Weight
 		for k, t := range c.Targets {
 			if root := find(t); k == 0 || root != first {
 				class[root] = first
 				edges = append(edges,
-					layout.WarmEdge{Caller: index[c.Caller], Cell: c.Cell, Callee: index[t], Weight: c.Weight})
+					layout.WarmEdge{Caller: index[c.Caller], Cell: c.Cell, Callee: index[t], Weight: weight})
+				weight = 0 // that of a site is what its edges have together
 			}
 		}
 	}

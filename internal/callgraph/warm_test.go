@@ -119,7 +119,20 @@ func TestAppendWarm(t *testing.T) {
 			e != uint64(g.Edges()) {
 			t.Errorf("seed %d: %d nodes and %d edges, want %d and %d", seed, n, e, len(g.Binary.Funcs), g.Edges())
 		}
-		kept, back, _ := g.Acyclic()
+		kept, back, order := g.Acyclic()
+		index := make([]uint32, len(order))
+		for i, f := range order {
+			index[f] = uint32(i)
+		}
+		sums := map[[2]uint32]uint32{} // weights of edges, by caller and cell
+		for _, e := range g.edges(kept, index) {
+			sums[[2]uint32{e.Caller, e.Cell}] += e.Weight
+		}
+		for _, call := range kept {
+			if have := sums[[2]uint32{index[call.Caller], call.Cell}]; have != call.Weight {
+				t.Errorf("seed %d: the edges of a site of weight %d have %d", seed, call.Weight, have)
+			}
+		}
 		for _, call := range back {
 			if av := *g.av(&call); av != layout.KeyPush<<layout.WordKey {
 				t.Errorf("seed %d: back edge with the addition value %#x", seed, av)

@@ -163,7 +163,7 @@ func TestMethods(t *testing.T) {
 	}
 	m := methods([]*row{of("a", "lucce", 1, 1, 3), of("b", "lucce", 4, 3, 5), of("a", "race", 10, 1, 1)})
 	if got, want := strings.Join(m.Rows[0], "|"),
-		"lucce|code in each function; never stopped|yes|2.000|4.000|b|1.50|2.0|3.0|4|5"; got != want {
+		"lucce|code in each function; stopped only to begin a segment|yes|2.000|4.000|b|1.50|2.0|3.0|4|5"; got != want {
 		t.Errorf("%d rows, got %s, want %s", len(m.Rows), got, want)
 	}
 }
