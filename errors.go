@@ -34,7 +34,7 @@ func WrapError(err error) error {
 
 // remember returns err with the context id, and records the event.
 func remember(err error, id ID) error {
-	if _, known := errors.AsType[*contextError](err); known || id.IsZero() {
+	if _, known := ContextOf(err); known || id.IsZero() {
 		return err
 	}
 	runtimeAPI.Event(layout.EventError, 0)

@@ -575,10 +575,16 @@ func TestErrorAllocates(t *testing.T) {
 	}
 }
 
-// TestNilError asks for the context of an error that is a nil pointer, whose method panics.
+// TestNilError asks for the context of an error that is a nil pointer, whose method panics, and wraps it.
 func TestNilError(t *testing.T) {
+	f := instrument(t)
 	var path *os.PathError
 	if id, ok := ContextOf(path); ok {
 		t.Errorf("have %v, want none", id)
+	}
+	for _, err := range []error{WrapError(path), Errorf("open: %w", error(path))} {
+		if id, _ := ContextOf(err); id != f.here {
+			t.Errorf("have %v, want that of the call", id)
+		}
 	}
 }

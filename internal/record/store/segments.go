@@ -22,8 +22,8 @@ import (
 // segmentName is what the directory of a segment is called.
 var segmentName = regexp.MustCompile(`(.\.[0-9]+-[0-9a-z]{6})\.([0-9]{6,})$`)
 
-// isUnfinished reports whether a path is a segment that its program is writing, or was when it was killed.
-func isUnfinished(path string) bool {
+// IsUnfinished reports whether a path is a segment that its program is writing, or was when it was killed.
+func IsUnfinished(path string) bool {
 	live, number, ok := SegmentOf(path)
 	if !ok || !IsLive(live) {
 		return false
@@ -62,10 +62,10 @@ func OfUnfinished(name string) bool {
 // finished returns paths without segments that are not complete, which a pattern matches as well, unless there is
 // nothing else: what they are to have is in the rest of the run.
 func finished(paths []string) []string {
-	if !slices.ContainsFunc(paths, func(path string) bool { return !isUnfinished(path) }) {
+	if !slices.ContainsFunc(paths, func(path string) bool { return !IsUnfinished(path) }) {
 		return paths
 	}
-	return slices.DeleteFunc(slices.Clone(paths), isUnfinished)
+	return slices.DeleteFunc(slices.Clone(paths), IsUnfinished)
 }
 
 // RestSuffix stands behind the name of a live directory for what is in none of its segments.

@@ -105,8 +105,11 @@ func open(ctx context.Context, store, create string) (*Bucket, error) {
 	}
 	opened := New(b, shown)
 	opened.Identity = u.Scheme + "://" + u.Host + "/" + prefix + "?" + q.Encode() // in the order of names
-	if u.Scheme == "file" && !q.Has("prefix") {
-		opened.dir = u.Path
+	if u.Scheme == "file" {
+		opened.Identity = u.Scheme + "://" + u.Host + u.Path + "?" + q.Encode()
+		if !q.Has("prefix") {
+			opened.dir = u.Path
+		}
 	}
 	return opened, nil
 }

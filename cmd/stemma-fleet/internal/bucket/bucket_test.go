@@ -55,6 +55,11 @@ func TestIdentity(t *testing.T) {
 	if one.URL != other.URL || one.Identity == other.Identity || one.Identity != same.Identity {
 		t.Errorf("%q is shown as %q; others are %q and %q", one.Identity, one.URL, other.Identity, same.Identity)
 	}
+	dir := t.TempDir()
+	one, other, same = open("file://"+dir+"/a"), open("file://"+dir+"/b"), open("file://"+dir+"/b/../a")
+	if one.Identity == other.Identity || one.Identity != same.Identity {
+		t.Errorf("directories are %q, %q and %q", one.Identity, other.Identity, same.Identity)
+	}
 }
 
 // TestOnDisk has a directory sync what is uploaded, and the directories on the way to it, before Put returns: then the

@@ -55,6 +55,7 @@ type Agent struct {
 	running map[string]time.Time // when a live directory was last seen to be of a program that runs
 	growing map[string]*growing  // by path, see grow
 	waiting map[string]bool      // paths of items that were there and not done
+	past    map[string]uint64    // by live directory, the segments that are done or lost: all up to a number
 	unseen  map[string]string    // directories that could not be looked at, and why
 }
 
@@ -69,7 +70,8 @@ type failure struct {
 func New(b *bucket.Bucket, sinks []*sink.Sink, o Options) *Agent {
 	a := &Agent{Options: o, patience: time.Minute, growEvery: growEvery, failed: make(map[string]*failure),
 		growing: make(map[string]*growing),
-		running: make(map[string]time.Time), waiting: make(map[string]bool), unseen: make(map[string]string)}
+		running: make(map[string]time.Time), waiting: make(map[string]bool), past: make(map[string]uint64),
+		unseen: make(map[string]string)}
 	if b != nil {
 		a.to = append(a.to, a.store(b))
 	}
@@ -284,10 +286,13 @@ func (a *Agent) collect(ctx context.Context, it item) {
 		a.unread(it, err)
 		return
 	}
-	delete(a.failed, it.path)
 	for _, d := range todo {
-		d.take(ctx, it, p, m)
+		if err := d.take(ctx, it, p, m); err != nil {
+			a.unread(it, err)
+			return
+		}
 	}
+	delete(a.failed, it.path)
 	if a.isDone(it) {
 		a.remove(it)
 	}
@@ -322,9 +327,10 @@ func (a *Agent) forget(items []item) {
 	for _, it := range items {
 		there[it.path] = true
 	}
-	lost := 0
+	lost := a.lostSegments(items)
 	for path := range a.waiting {
-		if !there[path] && !store.IsLive(path) && !a.isDone(item{path: path}) {
+		_, _, isSegment := store.SegmentOf(path)
+		if !isSegment && !there[path] && !store.IsLive(path) && !a.isDone(item{path: path}) {
 			lost++ // but not what another agent has removed: its marks are there
 		}
 	}
@@ -357,11 +363,60 @@ func (a *Agent) forget(items []item) {
 	}
 }
 
+// lostSegments returns how many segments have gone before they were done, since it was asked last. Programs number
+// them, so that those are known as well that came and went while nobody looked: they lie between others that are here
+// or have left a mark.
+func (a *Agent) lostSegments(items []item) (lost int) {
+	known := make(map[string][]uint64) // numbers, by live directory
+	add := func(path string) {
+		if live, number, ok := store.SegmentOf(path); ok {
+			known[live] = append(known[live], number)
+		}
+	}
+	for _, it := range items {
+		add(it.path)
+	}
+	for path := range a.waiting {
+		add(path)
+	}
+	for _, dir := range a.Dirs {
+		dir = recordsIn(dir)
+		for _, d := range a.to {
+			for _, name := range names(filepath.Join(dir, marksDir, d.marks)) {
+				add(filepath.Join(dir, name))
+			}
+		}
+	}
+	maps.DeleteFunc(a.past, func(live string, _ uint64) bool { return known[live] == nil })
+	for live, numbers := range known {
+		if _, ok := a.past[live]; !ok {
+			a.past[live] = slices.Min(numbers) - 1
+		}
+		for last := slices.Max(numbers); a.past[live] < last; a.past[live]++ {
+			path := store.SegmentPath(live, a.past[live]+1)
+			if a.isDone(item{path: path}) {
+				continue
+			}
+			if _, err := os.Lstat(path); !os.IsNotExist(err) {
+				break // it may come there yet
+			}
+			lost++
+		}
+	}
+	return lost
+}
+
+// recordsIn returns the directory that has records: that of a live directory that the agent was started for.
+func recordsIn(dir string) string {
+	if store.IsLive(dir) {
+		return filepath.Dir(dir)
+	}
+	return dir
+}
+
 // sweep removes marks of records that have gone long ago.
 func (a *Agent) sweep(dir string) {
-	if store.IsLive(dir) {
-		dir = filepath.Dir(dir)
-	}
+	dir = recordsIn(dir)
 	for _, d := range a.to {
 		marks, err := openMarks(filepath.Join(dir, marksDir, d.marks), false)
 		if err != nil {

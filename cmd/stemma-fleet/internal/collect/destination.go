@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -121,10 +122,16 @@ func (d *destination) rest(now time.Time) time.Duration {
 	return wait
 }
 
-// take brings an item there.
-func (d *destination) take(ctx context.Context, it item, p *record.Record, m *bucket.Manifest) {
+// A readError is one of the record, since some of it is read when it is sealed: no destination has failed.
+type readError struct{ error }
+
+// take brings an item there. The error is of the item, if that cannot be read.
+func (d *destination) take(ctx context.Context, it item, p *record.Record, m *bucket.Manifest) error {
 	done, err := d.put(ctx, it, p, m)
 	delete(d.failed, it.path)
+	if unread, ok := errors.AsType[*readError](err); ok {
+		return unread.error
+	}
 	switch {
 	case err != nil:
 		d.err = err
@@ -137,6 +144,7 @@ func (d *destination) take(ctx context.Context, it item, p *record.Record, m *bu
 	default:
 		d.held++
 	}
+	return nil
 }
 
 // allFailures returns an error that names the items that failed when they were tried last, nil if none did. Why is told
@@ -201,6 +209,12 @@ func (a *Agent) store(b *bucket.Bucket) *destination {
 func (a *Agent) upload(ctx context.Context, b *bucket.Bucket, it item, p *record.Record, m *bucket.Manifest) (
 	there bool, err error) {
 	file, err := spool(p)
+	if unread, ok := errors.AsType[*readError](err); ok {
+		if unread.error = fmt.Errorf("%s: %w", it.path, unread.error); gone(it.path) {
+			unread.error = errGoes
+		}
+		return false, unread
+	}
 	if err != nil {
 		return false, fmt.Errorf("%s: %w; the records are sealed in a temporary file: make room, or set TMPDIR",
 			it.path, err)

@@ -2,6 +2,7 @@ package collect
 
 import (
 	"context"
+	"errors"
 	"os"
 	"slices"
 	"time"
@@ -84,6 +85,9 @@ func (a *Agent) growOne(ctx context.Context, it item, first bool) error {
 			continue
 		}
 		there, e := a.upload(ctx, d.bucket, it, p, m)
+		if unread, ok := errors.AsType[*readError](e); ok {
+			return a.notGrown(it, unread.error)
+		}
 		if e != nil {
 			d.err, err = e, e
 			d.failures++

@@ -2,6 +2,7 @@ package collect
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,6 +16,9 @@ import (
 func (a *Agent) remove(it item) {
 	if !a.Delete || !a.removable(it) {
 		return
+	}
+	if it.number == 0 {
+		a.removeUnfinished(it.path)
 	}
 	err := removeRecord(it.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -76,4 +80,36 @@ func removeRecord(path string) error {
 		return err
 	}
 	return os.Remove(path)
+}
+
+// removeUnfinished removes the segments that a program was writing, or removing, when it was killed. What else is in a
+// directory of such a name stays, with it. It comes before its live directory is removed, which shows whose they are.
+func (a *Agent) removeUnfinished(live string) {
+	for _, name := range names(filepath.Dir(live)) {
+		path := filepath.Join(filepath.Dir(live), name)
+		if of, _, ok := store.SegmentOf(path); ok && of == live && (!store.IsLive(path) || store.IsUnfinished(path)) {
+			if err := removeParts(path); err != nil && a.Numbers.kept.Add(1) == 1 {
+				a.say("%v: an unfinished segment is not removed", err)
+			}
+		}
+	}
+}
+
+// removeParts removes a directory that has nothing but files of a segment that is not complete.
+func removeParts(path string) error {
+	d, err := safefile.OpenItself(path)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	files, err := d.Names()
+	for _, f := range files {
+		if !store.OfUnfinished(f.Name()) || !f.Type().IsRegular() {
+			return fmt.Errorf("%s: %s is no file of a segment", path, f.Name())
+		}
+	}
+	for _, f := range files {
+		err = errors.Join(err, d.Remove(f.Name()))
+	}
+	return errors.Join(err, os.Remove(path))
 }
