@@ -438,7 +438,7 @@ func TestLucceCrowded(t *testing.T) {
 }
 
 // TestLucceRefused calls a function that has no bound from more sites than its ids can tell apart: a call of a further
-// one is pushed, and no edge is counted for it, however often it is repeated.
+// one is interned, and no edge is counted for it, however often it is repeated.
 func TestLucceRefused(t *testing.T) {
 	l := recordtest.NewLucce(t, 1<<20)
 	const sites = 8000

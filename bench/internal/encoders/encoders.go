@@ -57,7 +57,7 @@ func Run(s *session.Session) error {
 			"max depth", "gTS", "costs us", "max pause us", "calls/s"},
 		Notes: []string{strings.Join([]string{
 			"nodes, edges: of the call graph that was seen; encoded: those of them that have ids; left out: so that " +
-				"ids stay in 30 bits.",
+				"ids stay in 30 bits, and where one edge would take too many. Functions that call nothing are no nodes.",
 			"ccStack/s: pushes per second of user time, counted in steps of 1024 for each goroutine; depth: mean of " +
 				"the ccStack at those pushes, so that it is never 0, " +
 				"while the paper's is over all contexts: see the figure of depths for that.",
@@ -167,8 +167,9 @@ func newDepthsReport() *depthsReport {
 			Name: "depths", Title: "Depths of contexts with dacce (DACCE, figure 10)", Left: 1,
 			Head: []string{"program", "contexts", "stack mean", "50 %", "90 %", "99 %", "max", "ccStack empty %",
 				"ccStack mean", "90 %", "99 %", "max"},
-			Notes: []string{"A build with the checker captures a context at every 1009th function entry and walks " +
-				"the stack there; all of them are compared as stemma verify does. " +
+			Notes: []string{"A build with the checker captures a context at every 1009th entry of a function that " +
+				"calls others, and at go statements, and walks the stack there unless it is very deep; what is not " +
+				"cut is compared as stemma verify does. " +
 				"stack: frames of the goroutine, without inlined ones. ccStack: entries of the goroutine. " +
 				"The paper captures one every 10 ms. It reports an empty ccStack for most programs, and a stack of " +
 				"7200 for 90 % of the contexts of 483.xalancbmk."},

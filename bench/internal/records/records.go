@@ -89,7 +89,7 @@ func DepthsOf(r *record.Record) (Depths, error) {
 	})
 }
 
-// add counts a capture. That of the end has no context.
+// add counts a capture. That of the end has no context, and how deep the ccStack of one that was cut was, is not known.
 func (d *Depths) add(c *ids.Encoding, k *livedir.Check) {
 	if k.Ended {
 		return
@@ -101,24 +101,28 @@ func (d *Depths) add(c *ids.Encoding, k *livedir.Check) {
 		}
 	}
 	d.Stack[frames] += k.Events
-	d.CCStack[ccStackDepth(c, ctxid.Split(k.ID.Hi, k.ID.Lo).Node)] += k.Events
+	if depth, ok := ccStackDepth(c, ctxid.Split(k.ID.Hi, k.ID.Lo).Node); ok {
+		d.CCStack[depth] += k.Events
+	}
 }
 
 // ccStackDepth returns how many entries of a goroutine's ccStack are below the
-// entry n: down to the go statement or root that it began with, which is no push.
-func ccStackDepth(c *ids.Encoding, n uint32) int {
-	depth := 0
+// entry n: down to the go statement or root that it began with, which is no push. It reports false if that was cut.
+func ccStackDepth(c *ids.Encoding, n uint32) (depth int, ok bool) {
 	for n != 0 {
 		node, ok := c.Node(n)
-		if !ok || node.Kind == layout.InternGo || node.Kind == layout.InternRoot || node.Kind == layout.InternCut {
-			return depth
+		switch {
+		case !ok || node.Kind == layout.InternCut:
+			return 0, false
+		case node.Kind == layout.InternGo || node.Kind == layout.InternRoot:
+			return depth, true
 		}
 		if node.Kind != layout.InternAt {
 			depth++
 		}
 		n = node.Parent
 	}
-	return depth
+	return depth, true
 }
 
 // Histogram counts events by value.

@@ -44,9 +44,13 @@ func TestCCStackDepth(t *testing.T) {
 		{Kind: layout.InternAt, Parent: 5},
 	}}
 	for n, want := range []int{0, 0, 1, 0, 1, 2, 2} {
-		if got := ccStackDepth(c, uint32(n)); got != want {
-			t.Errorf("entry %d: depth %d, want %d", n, got, want)
+		if got, ok := ccStackDepth(c, uint32(n)); got != want || !ok {
+			t.Errorf("entry %d: depth %d, %v, want %d", n, got, ok, want)
 		}
+	}
+	c.Interned = append(c.Interned, ids.Interned{Kind: layout.InternCut})
+	if _, ok := ccStackDepth(c, uint32(len(c.Interned)-1)); ok {
+		t.Error("an entry that was cut has a depth")
 	}
 }
 
