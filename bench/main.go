@@ -65,10 +65,6 @@ var (
 // wholeRounds are those of a whole run: the fewest whose interval covers the median with 95 %.
 const wholeRounds = 6
 
-// quickPrograms are measured with -quick: an interpreter, closures and reflection,
-// and many goroutines.
-var quickPrograms = []string{"gopherlua", "site", "nats"}
-
 // parseFlags reads the command line. Its errors are the user's.
 func parseFlags(args []string) (*session.Options, error) {
 	o := new(session.Options)
@@ -120,7 +116,7 @@ func setDefaults(o *session.Options) error {
 	if o.Quick {
 		names, rounds = quickVariants, 3
 		if o.Programs == nil && o.Dir == "" {
-			o.Programs = quickPrograms
+			o.Programs = session.LandmarkPrograms
 		}
 	}
 	if o.Rounds == 0 {

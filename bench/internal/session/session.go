@@ -100,16 +100,16 @@ func (s *Session) BuildsTime(list ...measure.Variant) (sum time.Duration) {
 	return sum
 }
 
-// landmarkPrograms are an interpreter, closures and reflection, and many goroutines.
-var landmarkPrograms = []string{"gopherlua", "site", "nats"}
+// LandmarkPrograms are an interpreter, closures and reflection, and many goroutines.
+var LandmarkPrograms = []string{"gopherlua", "site", "nats"}
 
 // Landmarks reports whether p is one of the few programs for [measure.Variant.Few]: of a -dir without those the first.
 func (s *Session) Landmarks(p *program.Program) bool {
-	if slices.Contains(landmarkPrograms, p.Name) {
+	if slices.Contains(LandmarkPrograms, p.Name) {
 		return true
 	}
 	return p == s.Programs[0] && !slices.ContainsFunc(s.Programs,
-		func(p *program.Program) bool { return slices.Contains(landmarkPrograms, p.Name) })
+		func(p *program.Program) bool { return slices.Contains(LandmarkPrograms, p.Name) })
 }
 
 // fewPrograms are those that -quick has in the slower tables.

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -228,18 +227,6 @@ func (a *Agent) describe(it item, p *record.Record) *bucket.Manifest {
 	return m
 }
 
-// A noting writer keeps its error, so that who writes a record knows what has failed.
-type noting struct {
-	w   io.Writer
-	err error
-}
-
-func (n *noting) Write(b []byte) (int, error) {
-	k, err := n.w.Write(b)
-	n.err = cmp.Or(n.err, err)
-	return k, err
-}
-
 // spool writes a record to a file that has no name, and so is gone with this process, however that ends. A [readError]
 // is one of the record.
 func spool(p *record.Record) (*os.File, error) {
@@ -248,13 +235,11 @@ func spool(p *record.Record) (*os.File, error) {
 		return nil, err
 	}
 	if err = os.Remove(f.Name()); err == nil {
-		to := &noting{w: f}
-		w := bufio.NewWriterSize(to, 1<<20)
-		if err = p.Write(w); err != nil && to.err == nil {
-			f.Close()
-			return nil, &readError{err}
+		w := bufio.NewWriterSize(f, 1<<20)
+		failed := p.Write(w)
+		if err = w.Flush(); err == nil && failed != nil { // it keeps the error of a write
+			err = &readError{failed}
 		}
-		err = errors.Join(err, w.Flush())
 	}
 	if err == nil {
 		_, err = f.Seek(0, 0)
