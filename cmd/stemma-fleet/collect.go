@@ -31,7 +31,7 @@ type collectFlags struct {
 func (o *collectFlags) declare(fs *flag.FlagSet) {
 	host, _ := os.Hostname()
 	o.Labels = map[string]string{}
-	fs.StringVar(&o.store, "store", "", "upload to the bucket at `URL`: s3://BUCKET/PREFIX or file:///DIRECTORY")
+	fs.StringVar(&o.store, "store", "", "upload to the bucket at `URL`: "+bucket.URLs)
 	fs.Func("to", "push what was counted to `SINK`: "+sink.Kinds+"; may be given several times", func(s string) error {
 		o.to = append(o.to, s) // an error here would print the text, with its password
 		return nil

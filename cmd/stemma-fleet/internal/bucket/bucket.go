@@ -25,7 +25,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -35,8 +34,6 @@ import (
 	"time"
 
 	"gocloud.dev/blob"
-	_ "gocloud.dev/blob/fileblob" // file://
-	_ "gocloud.dev/blob/s3blob"   // s3://
 	"gocloud.dev/gcerrors"
 
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/patience"
@@ -51,72 +48,6 @@ type Bucket struct {
 	Patience time.Duration
 	blob     *blob.Bucket
 	dir      string // that it is, or ""
-}
-
-// Open opens the bucket at a URL: s3://bucket/prefix, or file:///directory, which it makes if it is not there.
-func Open(ctx context.Context, store string) (*Bucket, error) { return open(ctx, store, "1") }
-
-// OpenThere opens a bucket to read it: a directory that is not there is an error, since its name may be wrong.
-func OpenThere(ctx context.Context, store string) (*Bucket, error) { return open(ctx, store, "") }
-
-// open opens a bucket. Package fileblob makes a directory if create is not empty.
-func open(ctx context.Context, store, create string) (*Bucket, error) {
-	const want = "want s3://BUCKET/PREFIX or file:///DIRECTORY"
-	u, err := url.Parse(store)
-	switch {
-	case err != nil || u.Opaque != "" || u.Port() != "": // what it is may be a password
-		return nil, errors.New("-store: no URL; " + want)
-	case u.Scheme == "":
-		return nil, fmt.Errorf("-store=%s: no URL; %s", store, want)
-	case u.User != nil:
-		return nil, errors.New("-store: nothing takes credentials from its URL; S3 takes those of AWS_ACCESS_KEY_ID " +
-			"and AWS_SECRET_ACCESS_KEY, or of a profile")
-	}
-	prefix, q := "", u.Query()
-	switch u.Scheme {
-	case "file":
-		// Who lists a directory does not follow a link that it is.
-		if dir, err := filepath.EvalSymlinks(u.Path); err == nil {
-			u.Path = dir
-		}
-		for name, value := range map[string]string{"create_dir": create, "no_tmp_dir": "1", "metadata": "skip"} {
-			if !q.Has(name) {
-				q.Set(name, value)
-			}
-		}
-	default:
-		if prefix = strings.Trim(u.Path, "/"); prefix != "" {
-			prefix += "/"
-		}
-		u.Path = ""
-		// Records have checksums of their own. Without this a line comes for each object of a store that has none.
-		if name := "response_checksum_validation"; u.Scheme == "s3" && !q.Has(name) {
-			q.Set(name, "when_required")
-		}
-	}
-	u.RawQuery = q.Encode()
-	shown, _, _ := strings.Cut(store, "?")
-	b, err := blob.OpenBucket(ctx, u.String())
-	if err != nil {
-		return nil, fmt.Errorf("-store=%s: %w", shown, err)
-	}
-	if prefix != "" {
-		b = blob.PrefixedBucket(b, prefix)
-	}
-	opened := New(b, shown)
-	opened.Identity = u.Scheme + "://" + u.Host + "/" + prefix + "?" + q.Encode() // in the order of names
-	if u.Scheme == "file" {
-		opened.Identity = u.Scheme + "://" + u.Host + u.Path + "?" + q.Encode()
-		if !q.Has("prefix") {
-			opened.dir = u.Path
-		}
-	}
-	return opened, nil
-}
-
-// New returns the store in a bucket, which it closes.
-func New(b *blob.Bucket, shown string) *Bucket {
-	return &Bucket{URL: shown, Identity: shown, Patience: patience.Usual, blob: b}
 }
 
 // Close closes the bucket.
@@ -231,17 +162,6 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s %s: %v%s", e.Step, e.Key, e.Err, remedy(e.Err))
 }
 func (e *Error) Unwrap() error { return e.Err }
-
-// remedy returns what to do about an error of the client of S3, if the words of that do not say it.
-func remedy(err error) string {
-	switch text := err.Error(); {
-	case strings.Contains(text, "Invalid region") || strings.Contains(text, "A region must be set"):
-		return "; set AWS_REGION, or append ?region=NAME to the URL"
-	case strings.Contains(text, "get credentials"):
-		return "; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
-	}
-	return ""
-}
 
 // failed returns the error of a step, nil if there is none.
 func (b *Bucket) failed(step, key string, err error) error {

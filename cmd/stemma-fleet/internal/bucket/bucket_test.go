@@ -23,6 +23,13 @@ import (
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/patience"
 )
 
+// TestMain sets what the client of Azure reads once.
+func TestMain(m *testing.M) {
+	os.Setenv("AZURE_STORAGE_ACCOUNT", "test")
+	os.Setenv("AZURE_STORAGE_KEY", "dGVzdA==")
+	os.Exit(m.Run())
+}
+
 // manifest returns one of a run.
 func manifest(run string) *bucket.Manifest {
 	now := time.Now()
@@ -56,6 +63,17 @@ func TestIdentity(t *testing.T) {
 		t.Errorf("%q is shown as %q; others are %q and %q", one.Identity, one.URL, other.Identity, same.Identity)
 	}
 	dir := t.TempDir()
+	t.Setenv("AWS_ENDPOINT_URL", "http://one")
+	one, same = open("s3://b?region=r"), open("s3://b?region=r")
+	t.Setenv("AWS_ENDPOINT_URL", "http://two")
+	other = open("s3://b?region=r")
+	if one.Identity == other.Identity || one.Identity != same.Identity {
+		t.Errorf("servers that variables name are %q, %q and %q", one.Identity, other.Identity, same.Identity)
+	}
+	const account = "https://test.blob.core.windows.net/"
+	if one = open("azblob://b/p"); !strings.Contains(one.Identity, account) {
+		t.Errorf("%q does not name the account %q", one.Identity, account)
+	}
 	one, other, same = open("file://"+dir+"/a"), open("file://"+dir+"/b"), open("file://"+dir+"/b/../a")
 	if one.Identity == other.Identity || one.Identity != same.Identity {
 		t.Errorf("directories are %q, %q and %q", one.Identity, other.Identity, same.Identity)
@@ -417,6 +435,49 @@ func TestNoList(t *testing.T) {
 	}
 }
 
+// TestNoListElsewhere is TestNoList for the servers of Azure and of Google.
+func TestNoListElsewhere(t *testing.T) {
+	for text, fine := range map[string]bool{
+		"":                     false,
+		"{}":                   false,
+		"<html>Sign in</html>": false,
+		"<?xml version=\"1.0\"?><Error><Code>InternalError</Code></Error>":                false,
+		"<?xml version=\"1.0\"?><EnumerationResults><Blobs></Blobs></EnumerationResults>": true,
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			io.WriteString(w, text)
+		}))
+		b, err := bucket.Open(context.Background(), "azblob://b?protocol=http&domain="+server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := b.List(context.Background(), new(bucket.Query), func(err error) { t.Error(err) })
+		if len(list) > 0 || (err == nil) != fine {
+			t.Errorf("Azure: %q: %d records, %v", text, len(list), err)
+		}
+		b.Close()
+		server.Close()
+	}
+	for text, fine := range map[string]bool{"": false, "{}": false, "<html>": false, `{"kind": "storage#objects"}`: true} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			io.WriteString(w, text)
+		}))
+		client := &http.Client{Transport: bucket.Lists{RoundTripper: http.DefaultTransport}}
+		answer, err := client.Get(server.URL + "/storage/v1/b/records/o?prefix=srv")
+		if err == nil {
+			var have []byte
+			if have, err = io.ReadAll(answer.Body); string(have) != text {
+				t.Errorf("Google: %q became %q", text, have)
+			}
+			answer.Body.Close()
+		}
+		if (err == nil) != fine {
+			t.Errorf("Google: %q: %v", text, err)
+		}
+		server.Close()
+	}
+}
+
 // TestOpen has URLs that mean nothing, and what may be a password in them, which no message has.
 func TestOpen(t *testing.T) {
 	for url, want := range map[string]string{
@@ -426,6 +487,8 @@ func TestOpen(t *testing.T) {
 		"key:secret@b":          "no URL",
 		"b/p":                   "-store=b/p: no URL",
 		"ftp://b":               "ftp",
+		"gs://key:secret@b":     "GOOGLE_APPLICATION_CREDENTIALS",
+		"azblob://k:secret@b":   "AZURE_STORAGE_KEY",
 		"file:///dev/null?":     "-store=file:///dev/null: ",
 	} {
 		if _, err := bucket.Open(context.Background(), url); err == nil || !strings.Contains(err.Error(), want) ||

@@ -8,3 +8,6 @@ func OnSync(f func(name string)) (end func()) {
 	syncFile = func(file *os.File) error { f(file.Name()); return former(file) }
 	return func() { syncFile = former }
 }
+
+// Lists is what checks the answers of Google's servers to questions for a list.
+type Lists = lists

@@ -219,16 +219,21 @@ func checkList(ctx context.Context, in middleware.InitializeInput, next middlewa
 	switch {
 	case err != nil || !ok:
 	case list.Name == nil && list.IsTruncated == nil && list.KeyCount == nil:
-		err = errors.New("what answers is no bucket: have no list of objects")
+		err = errNoList
 	case aws.ToBool(list.IsTruncated) && aws.ToString(list.NextContinuationToken) == "":
 		err = errors.New("the list has more pages, and the answer does not name the next one")
 	}
 	return out, metadata, err
 }
 
-// next returns the next object of a list.
-func (b *Bucket) next(ctx context.Context, it *blob.ListIterator) (*blob.ListObject, error) {
+// next returns the next object of a list. Package azureblob panics where an answer has no list in it.
+func (b *Bucket) next(ctx context.Context, it *blob.ListIterator) (one *blob.ListObject, err error) {
 	wait := patience.Begin(ctx, b.Patience)
-	one, err := it.Next(wait)
-	return one, wait.End(err)
+	defer func() {
+		if recover() != nil {
+			one, err = nil, errNoList
+		}
+		err = wait.End(err)
+	}()
+	return it.Next(wait)
 }
