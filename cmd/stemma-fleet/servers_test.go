@@ -69,7 +69,8 @@ func TestServers(t *testing.T) {
 			server := httptest.NewUnstartedServer(nil)
 			handler, store := open(t, server.Listener.Addr().String())
 			server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if !well.Load() && (requests.Add(1)%5 == 0 || time.Since(began)%(3*time.Second) < 500*time.Millisecond) {
+				away := time.Since(began)%(3*time.Second) < 500*time.Millisecond
+				if !well.Load() && (requests.Add(1)%5 == 0 || away) {
 					refused.Add(1)
 					http.Error(w, "not now", http.StatusServiceUnavailable)
 					return

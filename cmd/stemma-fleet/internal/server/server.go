@@ -1,4 +1,4 @@
-// Package server asks servers that are reached by HTTP, with their credentials and tenant.
+// Package server asks servers that are reached by HTTP or gRPC, with their credentials and tenant.
 package server
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
-// A Server is one that is reached by HTTP.
+// A Server is one that is reached by HTTP or gRPC.
 type Server struct {
 	Name   string      // its URL, without credentials
 	Header http.Header // of each request
@@ -24,6 +24,7 @@ type Server struct {
 	Patience time.Duration
 
 	client         *http.Client
+	grpc           connection
 	url            string
 	user, password string
 }

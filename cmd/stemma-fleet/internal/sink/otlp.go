@@ -26,8 +26,8 @@ import (
 // otlpLimits are below what a collector takes unless it is told otherwise.
 var otlpLimits = export.Limits{Samples: 1 << 16, Bytes: 1 << 20, Depth: 1 << 16}
 
-// openOTLP returns the collector at an address. Headers for it are in the variables that all exporters of OpenTelemetry
-// take.
+// openOTLP returns the collector at an address. Headers for it, and the protocol, are in the variables that all
+// exporters of OpenTelemetry take.
 func openOTLP(address string) (*Sink, error) {
 	if !strings.Contains(address, "://") {
 		address = "http://" + address
@@ -35,9 +35,6 @@ func openOTLP(address string) (*Sink, error) {
 	s, err := server.New(address)
 	if err != nil {
 		return nil, err
-	}
-	if u, err := url.Parse(address); err == nil && u.Port() == "4317" {
-		return nil, fmt.Errorf("%s: 4317 is the port for gRPC; want that for HTTP, which is 4318", s.Name)
 	}
 	for _, variable := range []string{"OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_PROFILES_HEADERS"} {
 		for pair := range strings.SplitSeq(os.Getenv(variable), ",") {
@@ -53,21 +50,19 @@ func openOTLP(address string) (*Sink, error) {
 			s.Header.Set(key, value)
 		}
 	}
+	byGRPC, err := otlpByGRPC(address)
+	if err != nil {
+		return nil, err
+	}
+	export := exportByHTTP
+	if byGRPC {
+		export = exportByGRPC
+	}
 	push := func(ctx context.Context, p *part) error {
 		request := otlpRequest(p)
-		body, err := proto.Marshal(request)
+		answer, err := export(ctx, s, request)
 		if err != nil {
 			return err
-		}
-		text, err := post(ctx, s, "/v1development/profiles", "application/x-protobuf", bytes.NewReader(body))
-		if err != nil {
-			return err
-		}
-		answer := new(collector.ExportProfilesServiceResponse)
-		if err := proto.Unmarshal(text, answer); err != nil {
-			// Another try might add the part once more.
-			return &Refusal{fmt.Errorf("what answers is no collector: %q; whether it has the part is not known",
-				server.Short(text))}
 		}
 		if n := answer.GetPartialSuccess().GetRejectedProfiles(); n > 0 {
 			of := len(request.ResourceProfiles[0].ScopeProfiles[0].Profiles)
@@ -77,6 +72,52 @@ func openOTLP(address string) (*Sink, error) {
 		return nil
 	}
 	return &Sink{Name: s.Name, Identity: "otlp " + s.Name, push: push, limits: otlpLimits}, nil
+}
+
+// otlpByGRPC reports whether a collector is to be reached by gRPC: as the variable says, or else if the port is that
+// for gRPC.
+func otlpByGRPC(address string) (bool, error) {
+	for _, variable := range []string{"OTEL_EXPORTER_OTLP_PROFILES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
+		switch protocol := os.Getenv(variable); protocol {
+		case "":
+		case "grpc":
+			return true, nil
+		case "http/protobuf":
+			return false, nil
+		default:
+			return false, fmt.Errorf("%s=%s: want grpc or http/protobuf", variable, protocol)
+		}
+	}
+	u, err := url.Parse(address)
+	return err == nil && u.Port() == "4317", nil
+}
+
+// exportByHTTP exports profiles by HTTP.
+func exportByHTTP(ctx context.Context, s *server.Server, request *collector.ExportProfilesServiceRequest) (
+	*collector.ExportProfilesServiceResponse, error) {
+	body, err := proto.Marshal(request)
+	if err != nil {
+		return nil, err
+	}
+	text, err := post(ctx, s, "/v1development/profiles", "application/x-protobuf", bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	answer := new(collector.ExportProfilesServiceResponse)
+	if err := proto.Unmarshal(text, answer); err != nil {
+		// Another try might add the part once more.
+		return nil, &Refusal{fmt.Errorf("what answers is no collector: %q; whether it has the part is not known",
+			server.Short(text))}
+	}
+	return answer, nil
+}
+
+// exportByGRPC exports profiles by gRPC.
+func exportByGRPC(ctx context.Context, s *server.Server, request *collector.ExportProfilesServiceRequest) (
+	*collector.ExportProfilesServiceResponse, error) {
+	answer := new(collector.ExportProfilesServiceResponse)
+	err := s.Invoke(ctx, "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export", request, answer)
+	return answer, explain(err)
 }
 
 // otlpRequest returns a part as a request with a profile for each of its metrics.

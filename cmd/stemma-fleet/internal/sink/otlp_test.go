@@ -6,8 +6,14 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/sink/sinktest"
 	"github.com/stemma-go/stemma/internal/cct"
@@ -59,6 +65,83 @@ func TestOTLP(t *testing.T) {
 	}
 	if why := fmt.Sprint(n.why); !strings.HasPrefix(why, "1 of ") || !strings.HasSuffix(why, " rejected: no room") {
 		t.Errorf("refused: %s", why)
+	}
+}
+
+// TestOTLPByGRPC pushes a unit by gRPC, with headers and a password. What the collector rejects or refuses is not
+// pushed again; where it is busy or has no such pipeline, or nothing is known of what it has, the error may be tried again.
+func TestOTLPByGRPC(t *testing.T) {
+	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-tenant=acme")
+	collector := new(sinktest.OTLP)
+	collector.StartGRPC(t)
+	u := unit(t, 30)
+	s := open(t, "otlp="+strings.Replace(collector.URL, "//", "//me:secret@", 1))
+	push := func() (*noted, error) {
+		n := new(noted)
+		return n, s.Push(t.Context(), u, n)
+	}
+	if n, err := push(); err != nil || n.parts == 0 || n.refused > 0 {
+		t.Fatalf("%v, %d parts, %d refused", err, n.parts, n.refused)
+	}
+	byGRPC, attributes, _ := collector.Sums()
+	if have := collector.Metadata.Get("x-tenant"); !slices.Equal(have, []string{"acme"}) {
+		t.Errorf("x-tenant is %q", have)
+	}
+	if have := collector.Metadata.Get("authorization"); !slices.Equal(have, []string{"Basic bWU6c2VjcmV0"}) {
+		t.Errorf("authorization is %q", have)
+	}
+	if !strings.HasPrefix(attributes["stemma.run"], u.Run) {
+		t.Errorf("attributes are %v", attributes)
+	}
+	collector.Reject = "no room"
+	if n, err := push(); err != nil || n.refused != n.parts {
+		t.Errorf("%v, %d of %d parts refused", err, n.refused, n.parts)
+	}
+	for code, refused := range map[codes.Code]bool{codes.InvalidArgument: true, codes.ResourceExhausted: true,
+		codes.Unimplemented: false, codes.Unavailable: false, codes.Unauthenticated: false} {
+		collector.Set(status.Error(code, "not this one"))
+		n, err := push()
+		if refused && (err != nil || n.refused == 0) || !refused && (err == nil || n.refused > 0) ||
+			strings.Contains(fmt.Sprint(err), "secret") {
+			t.Errorf("%v: %v, %d parts refused", code, err, n.refused)
+		}
+	}
+	busy, err := status.New(codes.Unavailable, "later").WithDetails(&errdetails.RetryInfo{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	collector.Set(busy.Err())
+	go func() { time.Sleep(100 * time.Millisecond); collector.Set(nil) }()
+	collector.Reject = ""
+	if n, err := push(); err != nil || n.refused > 0 {
+		t.Errorf("a collector that was busy: %v, %d parts refused", err, n.refused)
+	}
+	http := new(sinktest.OTLP)
+	http.Start(t)
+	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "")
+	if err := open(t, "otlp="+http.URL).Push(context.Background(), u, new(noted)); err != nil {
+		t.Fatal(err)
+	}
+	byHTTP, _, _ := http.Sums()
+	compare(t, byGRPC, byHTTP)
+	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json")
+	if _, err := Open("otlp=x:1"); err == nil || !strings.Contains(err.Error(), "http/protobuf") {
+		t.Errorf("http/json: %v", err)
+	}
+}
+
+// TestOTLPByPort has collectors that are reached by gRPC for their port, and not where a variable says otherwise.
+func TestOTLPByPort(t *testing.T) {
+	for _, c := range []struct {
+		address, protocol string
+		want              bool
+	}{{"http://x:4317", "", true}, {"http://x:4318", "", false}, {"https://x", "", false}, {"https://x", "grpc", true},
+		{"http://x:4317", "http/protobuf", false}} {
+		t.Setenv("OTEL_EXPORTER_OTLP_PROFILES_PROTOCOL", c.protocol)
+		if have, err := otlpByGRPC(c.address); have != c.want || err != nil {
+			t.Errorf("%s, %q: %v, %v", c.address, c.protocol, have, err)
+		}
 	}
 }
 

@@ -236,16 +236,21 @@ func (s slots) at(number int) (at time.Time, extra bool) {
 // post posts a body to a server. The error says whether it may be tried again.
 func post(ctx context.Context, s *server.Server, path, kind string, body io.Reader) ([]byte, error) {
 	text, err := s.Post(ctx, path, kind, body, maxAnswer)
+	return text, explain(err)
+}
+
+// explain returns the error of a request as one that says whether it may be tried again.
+func explain(err error) error {
 	answer := new(server.Error)
 	if errors.As(err, &answer) {
 		switch {
 		case answer.Busy():
-			return nil, fmt.Errorf("%w: %w", errBusy, err)
+			return fmt.Errorf("%w: %w", errBusy, err)
 		case answer.Refusal():
-			return nil, &Refusal{err}
+			return &Refusal{err}
 		}
 	}
-	return text, err
+	return err
 }
 
 // maxAnswer is how much of an answer is read.

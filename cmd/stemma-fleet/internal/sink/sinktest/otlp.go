@@ -1,8 +1,10 @@
 package sinktest
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -10,6 +12,10 @@ import (
 
 	collector "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 	profiles "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -19,6 +25,9 @@ type OTLP struct {
 	URL string
 	// Reject says why profiles are rejected, "" to take them.
 	Reject string
+	// Fail is the answer by gRPC, nil to take profiles, and Metadata what the last request by gRPC had.
+	Fail     error
+	Metadata metadata.MD
 
 	mu         sync.Mutex
 	sums       map[string]int64
@@ -33,6 +42,57 @@ func (s *OTLP) Start(t testing.TB) {
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	s.URL = server.URL
+}
+
+// StartGRPC starts a server for gRPC, which ends with the test. URL is its address.
+func (s *OTLP) StartGRPC(t testing.TB) {
+	t.Helper()
+	s.sums, s.ids = make(map[string]int64), make(map[string]int)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer()
+	t.Cleanup(server.Stop)
+	server.RegisterService(&grpc.ServiceDesc{
+		ServiceName: "opentelemetry.proto.collector.profiles.v1development.ProfilesService", HandlerType: (*any)(nil),
+		Methods: []grpc.MethodDesc{{MethodName: "Export", Handler: s.export}},
+	}, s)
+	go func() { _ = server.Serve(l) }() // it ends by Stop
+	s.URL = "http://" + l.Addr().String()
+}
+
+// Set sets Fail while the server is there.
+func (s *OTLP) Set(fail error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Fail = fail
+}
+
+// export answers an export by gRPC.
+func (s *OTLP) export(_ any, ctx context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
+	request, answer := new(collector.ExportProfilesServiceRequest), new(collector.ExportProfilesServiceResponse)
+	if err := decode(request); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Metadata, _ = metadata.FromIncomingContext(ctx)
+	if s.Fail != nil {
+		return nil, s.Fail
+	}
+	if err := s.keep(request); err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	s.reject(answer)
+	return answer, nil
+}
+
+// reject notes in an answer what is rejected.
+func (s *OTLP) reject(answer *collector.ExportProfilesServiceResponse) {
+	if s.Reject != "" {
+		answer.PartialSuccess = &collector.ExportProfilesPartialSuccess{RejectedProfiles: 1, ErrorMessage: s.Reject}
+	}
 }
 
 // ServeHTTP answers an export.
@@ -56,9 +116,7 @@ func (s *OTLP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	if s.Reject != "" {
-		answer.PartialSuccess = &collector.ExportProfilesPartialSuccess{RejectedProfiles: 1, ErrorMessage: s.Reject}
-	}
+	s.reject(answer)
 	text, err := proto.Marshal(answer)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)

@@ -1,0 +1,94 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+)
+
+// A connection is one for gRPC. It is made when the first request needs it, and again when it broke.
+type connection struct {
+	once sync.Once
+	to   *grpc.ClientConn
+	err  error
+}
+
+// Invoke calls a method of a server by gRPC, at the address that it has for HTTP: https means TLS. The error of an
+// answer that is no success is an [*Error].
+func (s *Server) Invoke(ctx context.Context, method string, request, answer proto.Message) error {
+	s.grpc.once.Do(func() { s.grpc.to, s.grpc.err = s.dial() })
+	if s.grpc.err != nil {
+		return s.grpc.err
+	}
+	var pairs []string
+	for key, values := range s.Header {
+		for _, value := range values {
+			pairs = append(pairs, strings.ToLower(key), value)
+		}
+	}
+	if s.user != "" && s.Header.Get("Authorization") == "" {
+		pairs = append(pairs, "authorization",
+			"Basic "+base64.StdEncoding.EncodeToString([]byte(s.user+":"+s.password)))
+	}
+	return answered(s.grpc.to.Invoke(metadata.NewOutgoingContext(ctx, metadata.Pairs(pairs...)), method, request, answer))
+}
+
+func (s *Server) dial() (*grpc.ClientConn, error) {
+	u, err := url.Parse(s.url)
+	if err != nil {
+		return nil, err
+	}
+	secure := insecure.NewCredentials()
+	if u.Scheme == "https" {
+		secure = credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12})
+	}
+	return grpc.NewClient(u.Host, grpc.WithTransportCredentials(secure))
+}
+
+// answered returns the error of a call, with the code that a server of HTTP answers with in its place. Who takes no
+// more at the moment says when to come again; otherwise nothing is known of what was sent, and Unavailable is also the
+// code of a server that is away.
+func answered(err error) error {
+	if err == nil {
+		return nil
+	}
+	s, ok := status.FromError(err)
+	if !ok {
+		return err
+	}
+	code := 0
+	for _, detail := range s.Details() {
+		if _, ok := detail.(*errdetails.RetryInfo); ok {
+			code = http.StatusServiceUnavailable
+		}
+	}
+	switch {
+	case code != 0:
+	case s.Code() == codes.InvalidArgument:
+		code = http.StatusBadRequest
+	case s.Code() == codes.ResourceExhausted:
+		code = http.StatusRequestEntityTooLarge
+	case s.Code() == codes.Unauthenticated:
+		code = http.StatusUnauthorized
+	case s.Code() == codes.PermissionDenied:
+		code = http.StatusForbidden
+	case s.Code() == codes.Unimplemented:
+		code = http.StatusNotFound
+	default:
+		return err
+	}
+	return &Error{code, s.Code().String() + ": " + Short([]byte(s.Message()))}
+}
