@@ -266,6 +266,9 @@ func TestTrimLoggers(t *testing.T) {
 		{pkg + "logrus.Hook.Fire", "example.com/fan.Fire", "github.com/sirupsen/logrus.(*Entry).Info"},
 		{pkg + "otel.(*processor).OnStart", "go.opentelemetry.io/otel/sdk/trace.(*tracer).newSpan",
 			"go.opentelemetry.io/otel/sdk/trace.(*tracer).Start"},
+		{pkg + "otel.(*logProcessor).OnEmit", "go.opentelemetry.io/otel/sdk/log.(*logger).Emit",
+			"go.opentelemetry.io/contrib/bridges/otelslog.(*Handler).Handle", "log/slog.(*Logger).log",
+			"log/slog.Info"},
 		{pkg + "pprof.Do"},
 	} {
 		d := recordtest.NewContexts("trim")

@@ -2,6 +2,7 @@ package decode
 
 import (
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,17 +31,29 @@ func captures(name string) bool {
 	return false
 }
 
-// A logger is a package that programs log with, by functions whose names begin with name, below which each record goes
-// through a function that begins with logged. It calls stemma's handler for it, or others in between do: maxHandlers
-// functions at most.
-type logger struct{ handler, logged, name string }
+// A logger is a package that programs log with, by functions whose names begin with one of names, below which each
+// record goes through a function that begins with logged. It calls stemma's handler for it, or others in between do:
+// maxHandlers functions at most.
+type logger struct {
+	handler, logged string
+	names           []string
+}
+
+// The functions that programs log with, of each logger. A bridge of OpenTelemetry is behind one of the others.
+const (
+	slogName, zapName, zerologName = "log/slog.", "go.uber.org/zap", "github.com/rs/zerolog"
+	logrusName, logrName           = "github.com/sirupsen/logrus.", "github.com/go-logr/logr."
+	otelName, bridgeName           = "go.opentelemetry.io/otel/", "go.opentelemetry.io/contrib/bridges/"
+)
 
 var loggers = []logger{
-	{own + "(*slogHandler).Handle", "log/slog.(*Logger).log", "log/slog."},
-	{zap + "(*core).Write", "go.uber.org/zap", "go.uber.org/zap"},
-	{zerolog + "Hook.Run", "github.com/rs/zerolog.", "github.com/rs/zerolog"},
-	{logrus + "Hook.Fire", "github.com/sirupsen/logrus.", "github.com/sirupsen/logrus."},
-	{otel + "(*processor).OnStart", "go.opentelemetry.io/otel/sdk/trace.", "go.opentelemetry.io/otel/"},
+	{own + "(*slogHandler).Handle", "log/slog.(*Logger).log", []string{slogName}},
+	{zap + "(*core).Write", zapName, []string{zapName}},
+	{zerolog + "Hook.Run", "github.com/rs/zerolog.", []string{zerologName}},
+	{logrus + "Hook.Fire", logrusName, []string{logrusName}},
+	{otel + "(*processor).OnStart", otelName + "sdk/trace.", []string{otelName}},
+	{otel + "(*logProcessor).OnEmit", otelName + "sdk/log.",
+		[]string{otelName, bridgeName, slogName, zapName, zerologName, logrusName, logrName}},
 }
 
 const maxHandlers = 32
@@ -99,7 +112,8 @@ func (s Stack) Trim() Stack {
 	begun := false
 	return s.drop(func(f cct.PathFrame) bool {
 		begun = begun || strings.HasPrefix(f.Func, by.logged)
-		return !begun || strings.HasPrefix(f.Func, by.name)
+		logs := func(name string) bool { return strings.HasPrefix(f.Func, name) }
+		return !begun || slices.ContainsFunc(by.names, logs)
 	})
 }
 

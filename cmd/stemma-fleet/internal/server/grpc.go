@@ -43,7 +43,8 @@ func (s *Server) Invoke(ctx context.Context, method string, request, answer prot
 		pairs = append(pairs, "authorization",
 			"Basic "+base64.StdEncoding.EncodeToString([]byte(s.user+":"+s.password)))
 	}
-	return answered(s.grpc.to.Invoke(metadata.NewOutgoingContext(ctx, metadata.Pairs(pairs...)), method, request, answer))
+	ctx = metadata.NewOutgoingContext(ctx, metadata.Pairs(pairs...))
+	return answered(s.grpc.to.Invoke(ctx, method, request, answer))
 }
 
 func (s *Server) dial() (*grpc.ClientConn, error) {

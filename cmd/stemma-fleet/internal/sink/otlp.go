@@ -115,9 +115,9 @@ func exportByHTTP(ctx context.Context, s *server.Server, request *collector.Expo
 // exportByGRPC exports profiles by gRPC.
 func exportByGRPC(ctx context.Context, s *server.Server, request *collector.ExportProfilesServiceRequest) (
 	*collector.ExportProfilesServiceResponse, error) {
+	const method = "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export"
 	answer := new(collector.ExportProfilesServiceResponse)
-	err := s.Invoke(ctx, "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export", request, answer)
-	return answer, explain(err)
+	return answer, explain(s.Invoke(ctx, method, request, answer))
 }
 
 // otlpRequest returns a part as a request with a profile for each of its metrics.

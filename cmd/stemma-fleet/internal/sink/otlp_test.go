@@ -69,7 +69,8 @@ func TestOTLP(t *testing.T) {
 }
 
 // TestOTLPByGRPC pushes a unit by gRPC, with headers and a password. What the collector rejects or refuses is not
-// pushed again; where it is busy or has no such pipeline, or nothing is known of what it has, the error may be tried again.
+// pushed again; where it is busy or has no such pipeline, or nothing is known of what it has, the error may be tried
+// again.
 func TestOTLPByGRPC(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-tenant=acme")
