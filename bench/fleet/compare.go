@@ -44,7 +44,7 @@ func (f *fleet) compare(ctx context.Context) error {
 		read func(ctx context.Context) (sums, error)
 	}{{"records", f.ofRecords}, {"bucket", f.ofBucket}, {"Parquet", f.ofTables}, {"collector", f.ofCollector},
 		{"Pyroscope", f.ofPyroscope}} {
-		if place.name == "collector" && !f.otlp {
+		if place.name == "collector" && f.otlp == "" {
 			continue
 		}
 		have, err := place.read(ctx)

@@ -95,7 +95,8 @@ func (f *fleet) describeServers() error {
 	f.store = "s3://records/stemma?region=us-east-1&use_path_style=true&endpoint=http://" + a[3]
 	f.agent = &service{name: "agent", dir: f.Work, args: []string{f.bin("stemma-fleet"), "collect", "-every=1s",
 		"-store", f.store, "-to=pyroscope=" + f.server.url}, env: credentials}
-	if f.otlp {
+	if f.otlp != "" {
+		f.agent.env = append(slices.Clone(credentials), "OTEL_EXPORTER_OTLP_PROTOCOL="+f.otlp)
 		f.agent.args = append(f.agent.args, "-to=otlp=http://"+a[5])
 	}
 	f.agent.args = append(f.agent.args, f.records)
@@ -147,15 +148,16 @@ func (f *fleet) describePyroscope(http, grpc, gossip, raft string) *service {
 }
 
 // describeCollector has one that writes what comes to a file.
-func (f *fleet) describeCollector(http string) (*service, error) {
-	const config = `receivers: {otlp: {protocols: {http: {endpoint: %q}}}}
+func (f *fleet) describeCollector(addr string) (*service, error) {
+	const config = `receivers: {otlp: {protocols: {%s: {endpoint: %q}}}}
 exporters: {file: {path: %q, append: true}}
 service:
   telemetry: {metrics: {level: none}}
   pipelines: {profiles: {receivers: [otlp], exporters: [file]}}
 `
 	file := filepath.Join(f.Work, "collector.yaml")
-	err := os.WriteFile(file, fmt.Appendf(nil, config, http, f.exported()), 0o666)
+	protocol, _, _ := strings.Cut(f.otlp, "/")
+	err := os.WriteFile(file, fmt.Appendf(nil, config, protocol, addr, f.exported()), 0o666)
 	return &service{name: "otelcol", dir: f.Work, args: []string{filepath.Join(f.servers, "otelcol"),
 		"--config", file, "--feature-gates=service.profilesSupport"}}, err
 }
@@ -165,7 +167,7 @@ func (f *fleet) exported() string { return filepath.Join(f.Work, "exported.json"
 
 // services are in the order in which they start.
 func (f *fleet) all() []*service {
-	if !f.otlp {
+	if f.otlp == "" {
 		return []*service{f.bucket, f.pyroscope, f.agent}
 	}
 	return []*service{f.bucket, f.pyroscope, f.collector, f.agent}
@@ -307,7 +309,7 @@ func (f *fleet) collectRest(ctx context.Context) error {
 		cmd.Env = append(os.Environ(), f.agent.env...)
 		text, err := cmd.CombinedOutput()
 		if err == nil {
-			if f.otlp {
+			if f.otlp != "" {
 				f.collector.end(syscall.SIGTERM) // it writes what it has
 			}
 			return nil

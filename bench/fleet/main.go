@@ -26,7 +26,8 @@ type options struct {
 	time, rotate       time.Duration
 	servers            string // where they are built
 	keep               string
-	classic, otlp      bool
+	classic            bool
+	otlp               string // the protocol by which the collector is reached, "" for no collector
 }
 
 func main() {
@@ -39,7 +40,8 @@ func main() {
 	flag.StringVar(&o.keep, "work", "", "work in `DIR`, which is new and stays; by default in one that is removed")
 	flag.BoolVar(&o.classic, "classic", false, "let Pyroscope have the storage that it has by default, which loses "+
 		"what it has acknowledged when it is killed: how much is reported, and no failure")
-	flag.BoolVar(&o.otlp, "otlp", true, "push to a collector of OpenTelemetry as well")
+	flag.StringVar(&o.otlp, "otlp", "grpc", "push to a collector of OpenTelemetry as well, by `PROTOCOL`: grpc or "+
+		"http/protobuf; empty for no collector")
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		cache = os.TempDir()
@@ -49,6 +51,10 @@ func main() {
 	only := flag.Bool("build", false, "build the servers, and no more")
 	losing := flag.Bool("lost", false, "show what Pyroscope alone loses of what it has acknowledged, and no more")
 	flag.Parse()
+	if o.otlp != "" && o.otlp != "grpc" && o.otlp != "http/protobuf" {
+		fmt.Fprintf(os.Stderr, "fleet: -otlp=%s: want grpc, http/protobuf, or nothing\n", o.otlp)
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	err = buildServers(ctx, o)

@@ -32,7 +32,7 @@ func buildServers(ctx context.Context, o options) error {
 		build func(ctx context.Context, dir, tmp string) error
 	}{{"pyroscope", buildPyroscope}, {"minio", buildMinIO}, {"otelcol", buildCollector}} {
 		if _, err := os.Stat(filepath.Join(dir, s.name)); !errors.Is(err, fs.ErrNotExist) ||
-			s.name == "otelcol" && !o.otlp {
+			s.name == "otelcol" && o.otlp == "" {
 			continue
 		}
 		fmt.Fprintln(os.Stderr, "fleet: building", s.name)
