@@ -13,5 +13,5 @@ func ExampleStartSampling() {
 		fmt.Println(err)
 	}
 	defer stemma.StopSampling()
-	// Output: stemma: the program is not built with -engine=sample
+	// Output: stemma: the program is not built with -engine=sample or -metrics=calls,cpu
 }

@@ -62,7 +62,8 @@ var ErrNotLive = ErrInuseNotRecorded
 // Bypass calls f. Where calls are counted (engine cct) the profile has nothing of f: neither what f calls, allocates or
 // waits for, nor what the goroutines do that f starts, nor deferred functions that run because f panics. The call of
 // Bypass is in it, and so are timers, finalizers and cleanups that f leaves. Builds with -verify or -record=calls have
-// all of f, and so has a tree that is full. With other engines, and in a normal build, Bypass only calls f.
+// all of f, and so has a tree that is full. With engine cct+acct the samples have f. With other engines, and in a
+// normal build, Bypass only calls f.
 func Bypass(f func()) {
 	if recordingRuntime == nil {
 		f()

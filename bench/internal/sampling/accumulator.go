@@ -23,8 +23,8 @@ import (
 // How it works.
 //
 // With -engine=cct+acct one run counts all calls and takes samples of them, so both
-// trees are of the same calls. Recursion is kept in full, as samples have it. Inlined
-// calls and natives are left out of the exact tree, as stemma similarity does: no
+// trees are of the same calls. Recursion is kept in full in both. Inlined calls that are
+// no entries, and natives, are left out of the exact tree, as stemma similarity does: no
 // function entry belongs to them at which a sample could be taken.
 
 // A setting is a trigger and a weighting of the accumulator.

@@ -17,7 +17,7 @@ func DeterministicEnv(p *GoArgs, how string) ([]string, error) {
 		return nil, nil
 	}
 	if p.Opts.Chosen().Parts&engine.Contexts == 0 {
-		return nil, base.Usagef("%s: -deterministic: the samples of engine %s depend on time; use %s",
+		return nil, base.Usagef("%s: -deterministic: engine %s has samples, which differ from run to run; use %s",
 			p.Verb, p.Opts.Engine, engine.Giving(engine.Counts))
 	}
 	return []string{"STEMMA_DETERMINISTIC=" + how}, nil

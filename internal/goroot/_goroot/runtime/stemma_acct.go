@@ -207,7 +207,7 @@ func stemmaAcctSample(gp *g, at stemmaPlace) {
 	case th == nil:
 		s.Count(layout.StatLostStacks, 1)
 		return
-	case stemmaSmp.walk < layout.WalkIncremental: // see stemmaTraceInit
+	case !stemmaIncremental(): // see stemmaTraceInit
 		node, ok := stemmaUnwindFrom(gp, th, at)
 		if !ok {
 			s.Count(layout.StatFailed, 1)

@@ -69,7 +69,7 @@ func stemmaSelf(gp *g) {
 	if stemmaAcct.on {
 		weight = 0 // it approximates calls, and no time
 	}
-	if stemmaSmp.walk < layout.WalkIncremental || !stemmaTrace(gp, th, stemmaGuardOf(gp), weight) {
+	if !stemmaIncremental() || !stemmaTrace(gp, th, stemmaGuardOf(gp), weight) {
 		stemmaRecord(gp, th, layout.WeightCPU, weight)
 	}
 	stemmaSmp.Count(layout.StatSamples, 1)

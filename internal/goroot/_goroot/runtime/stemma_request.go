@@ -64,7 +64,7 @@ func stemmaWakeSampler() {
 //go:nowritebarrierrec
 func stemmaRequestRef(gp *g, at stemmaPlace) (ref, expect uint32, ok bool) {
 	switch {
-	case stemmaSmp.walk < layout.WalkIncremental || stemmaSmp.sampler == layout.SamplerACCT:
+	case !stemmaIncremental() || stemmaSmp.sampler == layout.SamplerACCT:
 		return 0, 0, false
 	case stemmaSmp.walk == layout.WalkIncremental && !stemmaTraceCheck:
 		return stemmaLocate(gp, nil, at) // needs no buffer

@@ -92,9 +92,17 @@ func (l *stemmaSpin) lock() bool {
 //go:nowritebarrierrec
 func (l *stemmaSpin) unlock() { l.held.Store(0) }
 
+// stemmaIncremental reports whether stacks are walked incrementally.
+//
+//go:nosplit
+//go:nowritebarrierrec
+func stemmaIncremental() bool {
+	return stemmaSmp.walk == layout.WalkIncremental || stemmaSmp.walk == layout.WalkMarker
+}
+
 // stemmaTraceInit prepares incremental tracing, before the sampler starts.
 func stemmaTraceInit() {
-	if stemmaSmp.walk < layout.WalkIncremental {
+	if !stemmaIncremental() {
 		return
 	}
 	if raceenabled || !stemmaHasTrampoline {

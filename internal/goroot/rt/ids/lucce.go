@@ -401,25 +401,24 @@ func (l *Lucce) begins(t uint32) bool {
 	if r.begin != 0 {
 		return true
 	}
-	if !l.logs(1) || r.open && !l.remainderBegin(r, t) {
+	if !l.logs(1) || r.open && !l.remainderBegins(r, t) {
 		return false
 	}
-	if !r.open {
-		r.begin = r.num + 1
+	id := r.num
+	if r.open {
+		id = r.offset + uint64(r.next)*r.scale
+		r.next++
+	} else {
 		r.num++
 	}
-	l.Append(layout.LogBegin, t, 0, 0, r.begin-1, 0)
+	l.Append(layout.LogBegin, t, 0, 0, id, 0)
+	memory.StoreRel64(&r.begin, id+1) // it is on record, see TryRoot
 	return true
 }
 
-// remainderBegin takes a whole remainder of an open function for the paths that begin there.
-func (l *Lucce) remainderBegin(r *row, t uint32) bool {
-	if r.next+1 >= r.mod && !l.group(r, t) {
-		return false
-	}
-	r.begin = r.offset + uint64(r.next)*r.scale + 1
-	r.next++
-	return true
+// remainderBegins has an open function have a whole remainder for the paths that begin there.
+func (l *Lucce) remainderBegins(r *row, t uint32) bool {
+	return r.next+1 < r.mod || l.group(r, t)
 }
 
 // cut returns the pair of an invocation whose context is not known, on top of one with the version v.

@@ -7,9 +7,9 @@ import (
 // This file splices new frames into a tree of samples, as "Approximating the
 // Calling Context Tree via Sampling" (Arnold and Sweeney, 2000) does in section 3.
 //
-// A frame that a sample has looked at has its sampled bit set. The bit is that the frame's
-// return address is that of a known place, the trampoline; whoever creates a frame clears
-// it without knowing. So a sample walks outwards to the innermost sampled
+// A frame that a sample has looked at has its sampled bit set. The bit of the innermost of them is that its
+// return address is that of a known place, the trampoline, which moves outwards as frames return; whoever creates a
+// frame clears it without knowing. So a sample walks outwards to the innermost sampled
 // frame, SF_old, whose node is in the frame's entry, and splices the frames in between in
 // below that node: for the paper's walk from N_last to N_old by parents there is no need.
 //

@@ -59,7 +59,7 @@ func TestAccumulator(t *testing.T) {
 }
 
 // TestAccumulatorUnbiased compares how often each function is sampled with its calls, in a program that calls through
-// wrappers and has periods, beside the exact tree and alone. Runs repeat, and so does what is drawn.
+// wrappers and has periods, beside the exact tree and alone. The program makes the same calls in each run.
 func TestAccumulatorUnbiased(t *testing.T) {
 	e2e.NeedFull(t)
 	for _, trigger := range []string{"calls:1", "calls:31", "func:31"} {
