@@ -730,6 +730,10 @@ func stemmaUnpatch(gp *g, t *sample.Trace) {
 // stemmaGoroutineEnd is called by gdestroy, on g0: the trace of gp is completed and
 // given back. After Goexit there are frames that have not returned.
 func stemmaGoroutineEnd(gp *g) {
+	if gp.stemma.ran != 0 { // it ends between the tick and the stop of jvmti
+		gp.stemma.ran = 0
+		stemmaSmp.Count(layout.StatDropped, 1)
+	}
 	t := stemmaTraceIn(gp)
 	if t == nil || stemmaWithout == "gdestroy" {
 		return
