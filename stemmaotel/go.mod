@@ -4,7 +4,6 @@ go 1.26.0
 
 require (
 	github.com/stemma-go/stemma v0.0.0
-	go.opentelemetry.io/contrib/bridges/otelslog v0.21.0
 	go.opentelemetry.io/otel v1.47.0
 	go.opentelemetry.io/otel/log v1.47.0
 	go.opentelemetry.io/otel/sdk v1.47.0

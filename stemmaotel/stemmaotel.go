@@ -37,7 +37,7 @@ func WithFingerprint() Option { return func(o *options) { o.fingerprint = stemma
 // WithCode adds the attributes code.function.name, code.file.path and code.line.number, of the function that starts the
 // span or logs, and code.stacktrace, the stack with what started its goroutine. Each context is decoded in the process,
 // which takes microseconds, and milliseconds for the first: see stemma.Decode. One that cannot be decoded has its ID
-// alone.
+// alone. Attributes of these names that are there already are replaced.
 func WithCode() Option { return func(o *options) { o.decode = stemma.Decode } }
 
 // options say what is added.
@@ -73,7 +73,10 @@ func (o *options) attributes(id stemma.ID) (list []attribute.KeyValue) {
 	}
 	if len(stack.Sections) > 0 && len(stack.Sections[0]) > 0 {
 		f := stack.Sections[0][0]
-		list = append(list, function.String(f.Func), file.String(f.File), line.Int(f.Line))
+		list = append(list, function.String(f.Func), file.String(f.File))
+		if f.Line > 0 {
+			list = append(list, line.Int(f.Line))
+		}
 	}
 	return append(list, stacktrace.String(stack.String()))
 }

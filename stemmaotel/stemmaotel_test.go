@@ -21,8 +21,7 @@ func TestDecoded(t *testing.T) {
 }
 
 // TestLogs builds the program in internal/logs. The ID of each log record decodes to the function that logs, without
-// those of OpenTelemetry, and of slog where a bridge takes what that logs. The attributes of the semantic conventions
-// say the same, decoded in the program.
+// those of OpenTelemetry. The attributes of the semantic conventions say the same, decoded in the program.
 func TestLogs(t *testing.T) {
 	have := loggertest.Decoded(t, "./internal/logs", "dacce")
 	const above = ` ← main\.main\.func1 main\.go:\d+ ←go main\.main main\.go:\d+ ← \[main\]" ` +

@@ -269,6 +269,11 @@ func TestTrimLoggers(t *testing.T) {
 		{pkg + "otel.(*logProcessor).OnEmit", "go.opentelemetry.io/otel/sdk/log.(*logger).Emit",
 			"go.opentelemetry.io/contrib/bridges/otelslog.(*Handler).Handle", "log/slog.(*Logger).log",
 			"log/slog.Info"},
+		{pkg + "otel.(*logProcessor).OnEmit", "go.opentelemetry.io/otel/sdk/log.(*logger).Emit",
+			"go.opentelemetry.io/contrib/bridges/otelslog.(*Handler).Handle", "example.com/multi.(*fanout).Handle",
+			pkg + ".(*slogHandler).Handle", "log/slog.(*Logger).log", "log/slog.Info"},
+		{pkg + "otel.(*logProcessor).OnEmit", "go.opentelemetry.io/otel/sdk/log.(*logger).Emit",
+			"go.opentelemetry.io/contrib/bridges/otellogr.(*LogSink).Info", "github.com/go-logr/logr.Logger.Info"},
 		{pkg + "pprof.Do"},
 	} {
 		d := recordtest.NewContexts("trim")

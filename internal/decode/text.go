@@ -2,7 +2,6 @@ package decode
 
 import (
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -31,30 +30,23 @@ func captures(name string) bool {
 	return false
 }
 
-// A logger is a package that programs log with, by functions whose names begin with one of names, below which each
-// record goes through a function that begins with logged. It calls stemma's handler for it, or others in between do:
-// maxHandlers functions at most.
-type logger struct {
-	handler, logged string
-	names           []string
-}
-
-// The functions that programs log with, of each logger. A bridge of OpenTelemetry is behind one of the others.
-const (
-	slogName, zapName, zerologName = "log/slog.", "go.uber.org/zap", "github.com/rs/zerolog"
-	logrusName, logrName           = "github.com/sirupsen/logrus.", "github.com/go-logr/logr."
-	otelName, bridgeName           = "go.opentelemetry.io/otel/", "go.opentelemetry.io/contrib/bridges/"
-)
+// A logger is a package that programs log with, by functions whose names begin with name, below which each record goes
+// through a function that begins with logged. It calls stemma's handler for it, or others in between do: maxHandlers
+// functions at most. The handler is empty where stemma has none, and a bridge of OpenTelemetry may take what is logged.
+type logger struct{ handler, logged, name string }
 
 var loggers = []logger{
-	{own + "(*slogHandler).Handle", "log/slog.(*Logger).log", []string{slogName}},
-	{zap + "(*core).Write", zapName, []string{zapName}},
-	{zerolog + "Hook.Run", "github.com/rs/zerolog.", []string{zerologName}},
-	{logrus + "Hook.Fire", logrusName, []string{logrusName}},
-	{otel + "(*processor).OnStart", otelName + "sdk/trace.", []string{otelName}},
-	{otel + "(*logProcessor).OnEmit", otelName + "sdk/log.",
-		[]string{otelName, bridgeName, slogName, zapName, zerologName, logrusName, logrName}},
+	{own + "(*slogHandler).Handle", "log/slog.(*Logger).log", "log/slog."},
+	{zap + "(*core).Write", "go.uber.org/zap", "go.uber.org/zap"},
+	{zerolog + "Hook.Run", "github.com/rs/zerolog.", "github.com/rs/zerolog"},
+	{logrus + "Hook.Fire", "github.com/sirupsen/logrus.", "github.com/sirupsen/logrus."},
+	{otel + "(*processor).OnStart", "go.opentelemetry.io/otel/sdk/trace.", "go.opentelemetry.io/otel/"},
+	{otel + "(*logProcessor).OnEmit", "go.opentelemetry.io/otel/sdk/log.", "go.opentelemetry.io/otel/"},
+	{"", "github.com/go-logr/logr.", "github.com/go-logr/logr."},
 }
+
+// bridges begins the names of the functions through which other loggers log with OpenTelemetry.
+const bridges = "go.opentelemetry.io/contrib/bridges/"
 
 const maxHandlers = 32
 
@@ -95,7 +87,8 @@ func (g *Group) tail(n int) *Group {
 
 // Trim returns the stack without the frames at its top that are of package
 // stemma: those of Here and of the functions that call it, and if that is the
-// handler of a logger, those up to the function that logs.
+// handler of a logger, those up to the function that logs. Behind a bridge that is the function that logs with the
+// logger before it.
 func (s Stack) Trim() Stack {
 	var by *logger
 	s = s.drop(func(f cct.PathFrame) bool {
@@ -106,33 +99,42 @@ func (s Stack) Trim() Stack {
 		}
 		return captures(f.Func)
 	})
-	if by == nil || !s.loggedNear(by.logged) {
+	if by != nil && s.logger(by) == nil {
 		return s
 	}
-	begun := false
-	return s.drop(func(f cct.PathFrame) bool {
-		begun = begun || strings.HasPrefix(f.Func, by.logged)
-		logs := func(name string) bool { return strings.HasPrefix(f.Func, name) }
-		return !begun || slices.ContainsFunc(by.names, logs)
-	})
+	for by != nil {
+		begun, bridged := false, false
+		s = s.drop(func(f cct.PathFrame) bool {
+			bridge := begun && strings.HasPrefix(f.Func, bridges)
+			begun, bridged = begun || strings.HasPrefix(f.Func, by.logged), bridged || bridge
+			return !begun || bridge || strings.HasPrefix(f.Func, by.name)
+		})
+		if by = nil; bridged {
+			by = s.logger(nil)
+		}
+	}
+	return s
 }
 
-// loggedNear reports whether a function that logs is among the next frames.
-func (s Stack) loggedNear(logged string) bool {
+// logger returns the logger that one of the next frames is of through which records go: the given one, or any if that
+// is nil. It returns nil if there is none.
+func (s Stack) logger(one *logger) *logger {
 	group, up := s.Group, s.Up
 	for n := 0; n < maxHandlers; {
 		for _, f := range group.Frames {
-			if strings.HasPrefix(f.Func, logged) {
-				return true
+			for i := range loggers {
+				if l := &loggers[i]; (one == nil || l == one) && strings.HasPrefix(f.Func, l.logged) {
+					return l
+				}
 			}
 			n++
 		}
 		if up.Up == nil || up.Via != ViaCall {
-			return false
+			return nil
 		}
 		group, up = up.Group, up.Up
 	}
-	return false
+	return nil
 }
 
 // drop returns the stack without the frames at its top that are unwanted. It stops

@@ -4,11 +4,9 @@ package main
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"strings"
 
-	"go.opentelemetry.io/contrib/bridges/otelslog"
 	"go.opentelemetry.io/otel/attribute"
 	api "go.opentelemetry.io/otel/log"
 	"go.opentelemetry.io/otel/sdk/log"
@@ -51,13 +49,15 @@ func main() {
 //go:noinline
 func serve(ctx context.Context) {
 	pay(ctx)
-	logger := slog.New(otelslog.NewHandler("logs", otelslog.WithLoggerProvider(provider)))
-	logger.InfoContext(ctx, "served")
+	provider.Logger("logs").Emit(ctx, record("served"))
 }
 
 //go:noinline
 func pay(ctx context.Context) {
-	var r api.Record
-	r.SetBody(attribute.StringValue("paid"))
-	provider.Logger("logs").Emit(ctx, r)
+	provider.Logger("logs").Emit(ctx, record("paid"))
+}
+
+func record(text string) (r api.Record) {
+	r.SetBody(attribute.StringValue(text))
+	return r
 }

@@ -34,7 +34,6 @@ import (
 	"time"
 
 	"gocloud.dev/blob"
-	"gocloud.dev/gcerrors"
 
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/patience"
 )
@@ -48,6 +47,7 @@ type Bucket struct {
 	Patience time.Duration
 	blob     *blob.Bucket
 	dir      string // that it is, or ""
+	azure    bool   // it is one of Azure's
 }
 
 // Close closes the bucket.
@@ -159,7 +159,7 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	return fmt.Sprintf("%s %s: %v%s", e.Step, e.Key, e.Err, remedy(e.Err))
+	return fmt.Sprintf("%s %s: %v%s", e.Step, e.Key, &clientError{e.Err}, remedy(e.Err))
 }
 func (e *Error) Unwrap() error { return e.Err }
 
@@ -210,8 +210,8 @@ var errNoManifest = errors.New("no manifest")
 func (b *Bucket) read(ctx context.Context, key string) (text []byte, err error) {
 	wait := patience.Begin(ctx, b.Patience)
 	defer func() { err = wait.End(err) }()
-	r, err := b.blob.NewReader(wait, key, nil)
-	if gcerrors.Code(err) == gcerrors.NotFound {
+	r, err := b.reader(wait, key)
+	if notThere(err) {
 		return nil, errNone
 	}
 	if err != nil {
@@ -236,8 +236,8 @@ func (b *Bucket) Get(ctx context.Context, m *Manifest, w io.Writer) error {
 func (b *Bucket) copy(ctx context.Context, m *Manifest, w io.Writer) (err error) {
 	wait := patience.Begin(ctx, b.Patience)
 	defer func() { err = wait.End(err) }()
-	r, err := b.blob.NewReader(wait, m.ObjectKey(), nil)
-	if gcerrors.Code(err) == gcerrors.NotFound {
+	r, err := b.reader(wait, m.ObjectKey())
+	if notThere(err) {
 		return errNone
 	}
 	if err != nil {
@@ -326,7 +326,7 @@ func (b *Bucket) Clear(ctx context.Context, m *Manifest) error {
 		ended = err == nil
 	}
 	if ended {
-		if err := b.blob.Delete(ctx, was.Key()); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
+		if err := b.blob.Delete(ctx, was.Key()); err != nil && !notThere(err) {
 			return b.failed("remove", was.Key(), err)
 		}
 	}
@@ -342,7 +342,7 @@ func (b *Bucket) Clear(ctx context.Context, m *Manifest) error {
 			time.Since(one.ModTime) < growingTime) {
 			continue
 		}
-		if err := b.blob.Delete(ctx, one.Key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
+		if err := b.blob.Delete(ctx, one.Key); err != nil && !notThere(err) {
 			return b.failed("remove", one.Key, err)
 		}
 	}
@@ -385,6 +385,9 @@ func (b *Bucket) write(ctx context.Context, key string, from io.Reader) error {
 	kind := "application/octet-stream"
 	if path.Ext(key) == ".json" {
 		kind = "application/json"
+	}
+	if b.azure { // its writer panics if it is closed after an error
+		return b.blob.Upload(ctx, key, from, &blob.WriterOptions{ContentType: kind})
 	}
 	var file *os.File // that is to become the object, if the bucket is a directory
 	w, err := b.blob.NewWriter(ctx, key, &blob.WriterOptions{ContentType: kind,

@@ -435,49 +435,6 @@ func TestNoList(t *testing.T) {
 	}
 }
 
-// TestNoListElsewhere is TestNoList for the servers of Azure and of Google.
-func TestNoListElsewhere(t *testing.T) {
-	for text, fine := range map[string]bool{
-		"":                     false,
-		"{}":                   false,
-		"<html>Sign in</html>": false,
-		"<?xml version=\"1.0\"?><Error><Code>InternalError</Code></Error>":                false,
-		"<?xml version=\"1.0\"?><EnumerationResults><Blobs></Blobs></EnumerationResults>": true,
-	} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			io.WriteString(w, text)
-		}))
-		b, err := bucket.Open(context.Background(), "azblob://b?protocol=http&domain="+server.Listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		list, err := b.List(context.Background(), new(bucket.Query), func(err error) { t.Error(err) })
-		if len(list) > 0 || (err == nil) != fine {
-			t.Errorf("Azure: %q: %d records, %v", text, len(list), err)
-		}
-		b.Close()
-		server.Close()
-	}
-	for text, fine := range map[string]bool{"": false, "{}": false, "<html>": false, `{"kind": "storage#objects"}`: true} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			io.WriteString(w, text)
-		}))
-		client := &http.Client{Transport: bucket.Lists{RoundTripper: http.DefaultTransport}}
-		answer, err := client.Get(server.URL + "/storage/v1/b/records/o?prefix=srv")
-		if err == nil {
-			var have []byte
-			if have, err = io.ReadAll(answer.Body); string(have) != text {
-				t.Errorf("Google: %q became %q", text, have)
-			}
-			answer.Body.Close()
-		}
-		if (err == nil) != fine {
-			t.Errorf("Google: %q: %v", text, err)
-		}
-		server.Close()
-	}
-}
-
 // TestOpen has URLs that mean nothing, and what may be a password in them, which no message has.
 func TestOpen(t *testing.T) {
 	for url, want := range map[string]string{

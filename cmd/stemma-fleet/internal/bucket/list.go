@@ -230,8 +230,8 @@ func checkList(ctx context.Context, in middleware.InitializeInput, next middlewa
 func (b *Bucket) next(ctx context.Context, it *blob.ListIterator) (one *blob.ListObject, err error) {
 	wait := patience.Begin(ctx, b.Patience)
 	defer func() {
-		if recover() != nil {
-			one, err = nil, errNoList
+		if failed := recover(); failed != nil {
+			one, err = nil, fmt.Errorf("%w (%v)", errNoList, failed)
 		}
 		err = wait.End(err)
 	}()

@@ -1,27 +1,22 @@
 package bucket
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"cloud.google.com/go/storage"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"gocloud.dev/blob"
 	_ "gocloud.dev/blob/azureblob" // azblob://
 	_ "gocloud.dev/blob/fileblob"  // file://
-	"gocloud.dev/blob/gcsblob"
-	_ "gocloud.dev/blob/s3blob" // s3://
-	"gocloud.dev/gcp"
+	_ "gocloud.dev/blob/s3blob"    // s3://
 
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/patience"
 )
@@ -65,9 +60,10 @@ func open(ctx context.Context, store, create string) (*Bucket, error) {
 		}
 	case "gs":
 		opener = openGCS
-	case "azblob":
 	default:
-		return nil, fmt.Errorf("-store=%s://: no such store; want %s", u.Scheme, URLs)
+		if !blob.DefaultURLMux().ValidBucketScheme(u.Scheme) {
+			return nil, fmt.Errorf("-store=%s://: no such store; want %s", u.Scheme, URLs)
+		}
 	}
 	if u.Scheme != "file" {
 		if prefix = strings.Trim(u.Path, "/"); prefix != "" {
@@ -76,16 +72,17 @@ func open(ctx context.Context, store, create string) (*Bucket, error) {
 		u.Path = ""
 	}
 	u.RawQuery = q.Encode()
-	shown, _, _ := strings.Cut(store, "?")
+	name, _, _ := strings.Cut(store, "?")
 	b, err := opener(ctx, u.String())
 	if err != nil {
-		return nil, fmt.Errorf("-store=%s: %w%s", shown, err, remedy(err))
+		return nil, fmt.Errorf("-store=%s: %w%s", name, &clientError{err}, remedy(err))
 	}
-	server := serverOf(b, u.Scheme)
+	server := serverOf(b)
 	if prefix != "" {
 		b = blob.PrefixedBucket(b, prefix)
 	}
-	opened := New(b, shown)
+	opened := New(b, name)
+	opened.azure = u.Scheme == "azblob"
 	opened.Identity = u.Scheme + "://" + u.Host + "/" + prefix + "?" + q.Encode() // in the order of names
 	if server != "" && !q.Has("endpoint") {
 		opened.Identity += " at " + server
@@ -116,76 +113,34 @@ var credentials = map[string]string{
 
 // serverOf returns what a client asks, as far as variables of the environment have a say in it: the same URL may stand
 // for several stores. It has no credentials. It is empty where the URL says it all.
-func serverOf(b *blob.Bucket, scheme string) string {
+func serverOf(b *blob.Bucket) string {
 	var azure *container.Client
 	var amazon *s3.Client
+	var google *storage.Client
 	switch {
 	case b.As(&azure):
-		u, _, _ := strings.Cut(azure.URL(), "?") // behind which a token may stand
-		return u
+		return withoutSecrets(azure.URL())
 	case b.As(&amazon):
-		return aws.ToString(amazon.Options().BaseEndpoint)
-	case scheme == "gs":
-		return emulator()
+		return withoutSecrets(aws.ToString(amazon.Options().BaseEndpoint))
+	case b.As(&google):
+		if at := emulator(); at != "" {
+			return at
+		}
+		return os.Getenv("GOOGLE_CLOUD_UNIVERSE_DOMAIN")
 	}
 	return ""
 }
 
-// emulator returns where a server is that stands for Google's, "" if none does.
-func emulator() string { return os.Getenv("STORAGE_EMULATOR_HOST") }
-
-// openGCS opens a bucket of Google's. Package gcsblob goes on without credentials if there are none, and prints that to
-// standard output, where stacks and tables go.
-func openGCS(ctx context.Context, text string) (*blob.Bucket, error) {
+// withoutSecrets returns a URL without a password, and without what stands behind a question mark: that may be a token.
+func withoutSecrets(text string) string {
+	text, _, _ = strings.Cut(text, "?")
 	u, err := url.Parse(text)
 	if err != nil {
-		return nil, err
+		return ""
 	}
-	var opener gcsblob.URLOpener
-	q := u.Query()
-	if emulator() != "" || q.Get("anonymous") == "true" || q.Get("access_id") == "-" {
-		opener.Client = gcp.NewAnonymousHTTPClient(lists{gcp.DefaultTransport()})
-	} else {
-		found, err := gcp.DefaultCredentials(ctx)
-		if err != nil {
-			return nil, err
-		}
-		opener.TokenSource = gcp.CredentialsTokenSource(found)
-		if opener.Client, err = gcp.NewHTTPClient(lists{gcp.DefaultTransport()}, opener.TokenSource); err != nil {
-			return nil, err
-		}
-	}
-	return opener.OpenBucketURL(ctx, u)
+	u.User = nil
+	return u.String()
 }
-
-// lists checks the answers of Google's servers to questions for a list, as [checkLists] does those of S3: the client
-// takes any JSON for a list, without what it does not find in it.
-type lists struct{ http.RoundTripper }
-
-// maxList is how long a page of a list may be: it has at most 1,000 objects.
-const maxList = 64 << 20
-
-// RoundTrip implements http.RoundTripper.
-func (l lists) RoundTrip(r *http.Request) (*http.Response, error) {
-	answer, err := l.RoundTripper.RoundTrip(r)
-	if err != nil || r.Method != http.MethodGet || answer.StatusCode != http.StatusOK ||
-		!strings.HasPrefix(r.URL.Path, "/storage/v1/b/") || !strings.HasSuffix(r.URL.Path, "/o") {
-		return answer, err
-	}
-	text, err := io.ReadAll(io.LimitReader(answer.Body, maxList))
-	if err = errors.Join(err, answer.Body.Close()); err != nil {
-		return nil, err
-	}
-	var list struct{ Kind string }
-	if err := json.Unmarshal(text, &list); err != nil || list.Kind != "storage#objects" {
-		return nil, errNoList
-	}
-	answer.Body = io.NopCloser(bytes.NewReader(text))
-	return answer, nil
-}
-
-// errNoList is the error of an answer that is something else.
-var errNoList = errors.New("what answers is no bucket: have no list of objects")
 
 // remedy returns what to do about an error of a store's client, if the words of that do not say it.
 func remedy(err error) string {

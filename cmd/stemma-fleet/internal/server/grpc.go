@@ -3,17 +3,19 @@ package server
 import (
 	"context"
 	"crypto/tls"
-	"encoding/base64"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
+	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -33,17 +35,15 @@ func (s *Server) Invoke(ctx context.Context, method string, request, answer prot
 	if s.grpc.err != nil {
 		return s.grpc.err
 	}
-	var pairs []string
-	for key, values := range s.Header {
-		for _, value := range values {
-			pairs = append(pairs, strings.ToLower(key), value)
-		}
+	r := &http.Request{Header: s.Header.Clone()}
+	if s.user != "" {
+		r.SetBasicAuth(s.user, s.password)
 	}
-	if s.user != "" && s.Header.Get("Authorization") == "" {
-		pairs = append(pairs, "authorization",
-			"Basic "+base64.StdEncoding.EncodeToString([]byte(s.user+":"+s.password)))
+	headers := make(metadata.MD)
+	for key, values := range r.Header {
+		headers[strings.ToLower(key)] = values
 	}
-	ctx = metadata.NewOutgoingContext(ctx, metadata.Pairs(pairs...))
+	ctx = metadata.NewOutgoingContext(ctx, headers)
 	return answered(s.grpc.to.Invoke(ctx, method, request, answer))
 }
 
@@ -56,12 +56,21 @@ func (s *Server) dial() (*grpc.ClientConn, error) {
 	if u.Scheme == "https" {
 		secure = credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12})
 	}
-	return grpc.NewClient(u.Host, grpc.WithTransportCredentials(secure))
+	host, port := u.Hostname(), u.Port()
+	if port == "" {
+		port = "4317"
+	}
+	// A connection that a router has forgotten is noticed while somebody waits, or given up before the next push.
+	return grpc.NewClient("dns:///"+net.JoinHostPort(host, port), grpc.WithTransportCredentials(secure),
+		grpc.WithIdleTimeout(time.Minute),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 20 * time.Second}))
 }
 
 // answered returns the error of a call, with the code that a server of HTTP answers with in its place. Who takes no
 // more at the moment says when to come again; otherwise nothing is known of what was sent, and Unavailable is also the
-// code of a server that is away.
+// code of a server that is away. Internal is what a collector answers that will never take it, and the code of an
+// answer that means nothing: another try might add it once more. What is too large has the code of a server that has
+// had enough, which a proxy may have as well.
 func answered(err error) error {
 	if err == nil {
 		return nil
@@ -78,15 +87,18 @@ func answered(err error) error {
 	}
 	switch {
 	case code != 0:
-	case s.Code() == codes.InvalidArgument:
+	case s.Code() == codes.InvalidArgument || s.Code() == codes.Internal || s.Code() == codes.FailedPrecondition ||
+		s.Code() == codes.AlreadyExists:
 		code = http.StatusBadRequest
-	case s.Code() == codes.ResourceExhausted:
+	case s.Code() == codes.ResourceExhausted && strings.Contains(s.Message(), "larger than max"):
 		code = http.StatusRequestEntityTooLarge
+	case s.Code() == codes.ResourceExhausted:
+		code = http.StatusTooManyRequests
 	case s.Code() == codes.Unauthenticated:
 		code = http.StatusUnauthorized
 	case s.Code() == codes.PermissionDenied:
 		code = http.StatusForbidden
-	case s.Code() == codes.Unimplemented:
+	case s.Code() == codes.Unimplemented || s.Code() == codes.NotFound:
 		code = http.StatusNotFound
 	default:
 		return err

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"os"
 	"slices"
@@ -56,6 +58,9 @@ func openOTLP(address string) (*Sink, error) {
 	}
 	export := exportByHTTP
 	if byGRPC {
+		if u, err := url.Parse(address); err != nil || strings.Trim(u.Path, "/") != "" {
+			return nil, fmt.Errorf("%s: gRPC has no path; want http://HOST:PORT or https://HOST:PORT", s.Name)
+		}
 		export = exportByGRPC
 	}
 	push := func(ctx context.Context, p *part) error {
@@ -92,6 +97,15 @@ func otlpByGRPC(address string) (bool, error) {
 	return err == nil && u.Port() == "4317", nil
 }
 
+// permanent is the error of HTTP's code 500 as that of a part that the collector will never take: what is worth another
+// try has a code of its own.
+func permanent(err error) error {
+	if answer := new(server.Error); errors.As(err, &answer) && answer.Code == http.StatusInternalServerError {
+		return &Refusal{err}
+	}
+	return err
+}
+
 // exportByHTTP exports profiles by HTTP.
 func exportByHTTP(ctx context.Context, s *server.Server, request *collector.ExportProfilesServiceRequest) (
 	*collector.ExportProfilesServiceResponse, error) {
@@ -101,7 +115,7 @@ func exportByHTTP(ctx context.Context, s *server.Server, request *collector.Expo
 	}
 	text, err := post(ctx, s, "/v1development/profiles", "application/x-protobuf", bytes.NewReader(body))
 	if err != nil {
-		return nil, err
+		return nil, permanent(err)
 	}
 	answer := new(collector.ExportProfilesServiceResponse)
 	if err := proto.Unmarshal(text, answer); err != nil {

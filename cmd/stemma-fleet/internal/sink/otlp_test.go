@@ -99,9 +99,11 @@ func TestOTLPByGRPC(t *testing.T) {
 	if n, err := push(); err != nil || n.refused != n.parts {
 		t.Errorf("%v, %d of %d parts refused", err, n.refused, n.parts)
 	}
+	const large = "grpc: received message larger than max (2 vs. 1)"
 	for code, refused := range map[codes.Code]bool{codes.InvalidArgument: true, codes.ResourceExhausted: true,
-		codes.Unimplemented: false, codes.Unavailable: false, codes.Unauthenticated: false} {
-		collector.Set(status.Error(code, "not this one"))
+		codes.Internal: true, codes.FailedPrecondition: true, codes.Unimplemented: false, codes.Unavailable: false,
+		codes.Unauthenticated: false, codes.Unknown: false, codes.NotFound: false} {
+		collector.Set(status.Error(code, large))
 		n, err := push()
 		if refused && (err != nil || n.refused == 0) || !refused && (err == nil || n.refused > 0) ||
 			strings.Contains(fmt.Sprint(err), "secret") {
@@ -139,6 +141,7 @@ func TestOTLPByPort(t *testing.T) {
 		want              bool
 	}{{"http://x:4317", "", true}, {"http://x:4318", "", false}, {"https://x", "", false}, {"https://x", "grpc", true},
 		{"http://x:4317", "http/protobuf", false}} {
+		t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "")
 		t.Setenv("OTEL_EXPORTER_OTLP_PROFILES_PROTOCOL", c.protocol)
 		if have, err := otlpByGRPC(c.address); have != c.want || err != nil {
 			t.Errorf("%s, %q: %v, %v", c.address, c.protocol, have, err)
@@ -206,7 +209,7 @@ func TestAnswers(t *testing.T) {
 		code    int
 		text    string
 		refused bool // it is told
-	}{{200, "", false}, {202, "", false}, {204, "", false}, {200, "OK, thank you", true}} {
+	}{{200, "", false}, {202, "", false}, {204, "", false}, {200, "OK, thank you", true}, {500, "never", true}} {
 		var header http.Header
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			header = r.Header
