@@ -37,6 +37,23 @@ func TestContextCPU(t *testing.T) {
 	}
 }
 
+// TestContextCPURace has the time on CPU in contexts with the race detector. Most of it is the detector's, which has
+// none.
+func TestContextCPURace(t *testing.T) {
+	e2e.NeedFull(t)
+	r := e2e.Run(t, e2e.Build(t, "split", "-metrics=calls,cpu", "-race"), "ROUNDS=50")
+	r.OK(t)
+	tree, err := cct.Of(r.Read(t), profile.ContextCPU.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, within := range map[string][]string{"main.one": {"main.spin"}, "main.three": {"main.spin"}} {
+		if total, in := contextTime(tree, name, within); total == 0 || in == 0 {
+			t.Errorf("%s has %.0f ms, of which %.0f ms are in %v", name, total/1e6, in/1e6, within)
+		}
+	}
+}
+
 // checkContextCPU checks one run.
 func checkContextCPU(t *testing.T, r e2e.Result) error {
 	p := r.Read(t)
