@@ -40,7 +40,8 @@ func TestContextCPU(t *testing.T) {
 // TestContextCPURace has the time on CPU in contexts with the race detector. Most of it is the detector's, which has
 // none.
 func TestContextCPURace(t *testing.T) {
-	e2e.NeedFull(t)
+	e2e.NeedFull(t) // it builds Go's library with the race detector
+	e2e.OnlyHost(t, "the race detector does not start in an emulator")
 	r := e2e.Run(t, e2e.Build(t, "split", "-metrics=calls,cpu", "-race"), "ROUNDS=50")
 	r.OK(t)
 	tree, err := cct.Of(r.Read(t), profile.ContextCPU.Name)
