@@ -25,7 +25,7 @@ func (printer) Export(_ context.Context, records []log.Record) error {
 	for _, r := range records {
 		fmt.Print(r.Body().AsString())
 		r.WalkAttributes(func(a attribute.KeyValue) bool {
-			fmt.Printf(" %s=%s", a.Key, strings.ReplaceAll(a.Value.Emit(), "\n", "|"))
+			fmt.Printf(" %s=%s", a.Key, strings.ReplaceAll(a.Value.String(), "\n", "|"))
 			return true
 		})
 		fmt.Println()

@@ -25,7 +25,7 @@ func (printer) ExportSpans(_ context.Context, spans []trace.ReadOnlySpan) error 
 	for _, s := range spans {
 		fmt.Print(s.Name(), " ", s.Status().Code)
 		for _, a := range s.Attributes() {
-			fmt.Printf(" %s=%s", a.Key, a.Value.Emit())
+			fmt.Printf(" %s=%s", a.Key, a.Value.String())
 		}
 		fmt.Println()
 	}
