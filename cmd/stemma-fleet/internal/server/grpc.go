@@ -79,10 +79,10 @@ func answered(err error) error {
 	if !ok {
 		return err
 	}
-	code := 0
+	code, after := 0, time.Duration(0)
 	for _, detail := range s.Details() {
-		if _, ok := detail.(*errdetails.RetryInfo); ok {
-			code = http.StatusServiceUnavailable
+		if retry, ok := detail.(*errdetails.RetryInfo); ok {
+			code, after = http.StatusServiceUnavailable, retry.GetRetryDelay().AsDuration()
 		}
 	}
 	switch {
@@ -103,5 +103,5 @@ func answered(err error) error {
 	default:
 		return err
 	}
-	return &Error{code, s.Code().String() + ": " + Short([]byte(s.Message()))}
+	return &Error{code, after, s.Code().String() + ": " + Short([]byte(s.Message()))}
 }

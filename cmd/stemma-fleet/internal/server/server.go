@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -61,8 +62,9 @@ func (s *Server) Account() string { return s.user + " " + s.Header.Get("X-Scope-
 
 // An Error is an answer that is no success, or that is not of a server of profiles.
 type Error struct {
-	Code int
-	text string
+	Code  int
+	After time.Duration // how long it wants to be left alone, 0 if it does not say
+	text  string
 }
 
 func (e *Error) Error() string { return e.text }
@@ -115,11 +117,12 @@ func (s *Server) Post(ctx context.Context, path, kind string, body io.Reader, mo
 	if answer.StatusCode/100 == 2 {
 		if kind := answer.Header.Get("Content-Type"); strings.HasPrefix(kind, "text/html") {
 			// Who wants somebody to sign in answers so: the request has not come where it should.
-			return nil, &Error{answer.StatusCode, "a page answers, and no server of this kind: " + Short(text)}
+			return nil, &Error{Code: answer.StatusCode, text: "a page answers, and no server of this kind: " + Short(text)}
 		}
 		return text, err
 	}
-	return nil, &Error{answer.StatusCode, answer.Status + ": " + Short(text)}
+	after, _ := strconv.Atoi(answer.Header.Get("Retry-After")) // seconds; a date counts as none
+	return nil, &Error{answer.StatusCode, time.Duration(max(0, after)) * time.Second, answer.Status + ": " + Short(text)}
 }
 
 // Short returns what a server says, on one line that is not too long.

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/sink/sinktest"
 	"github.com/stemma-go/stemma/internal/cct"
@@ -110,15 +111,21 @@ func TestOTLPByGRPC(t *testing.T) {
 			t.Errorf("%v: %v, %d parts refused", code, err, n.refused)
 		}
 	}
-	busy, err := status.New(codes.Unavailable, "later").WithDetails(&errdetails.RetryInfo{})
+	const rest = time.Second
+	busy, err := status.New(codes.Unavailable, "later").WithDetails(
+		&errdetails.RetryInfo{RetryDelay: durationpb.New(rest)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	collector.Set(busy.Err())
 	go func() { time.Sleep(100 * time.Millisecond); collector.Set(nil) }()
 	collector.Reject = ""
+	began := time.Now()
 	if n, err := push(); err != nil || n.refused > 0 {
 		t.Errorf("a collector that was busy: %v, %d parts refused", err, n.refused)
+	}
+	if took := time.Since(began); took < rest {
+		t.Errorf("a collector that wants to be left alone for %v had the next request after %v", rest, took)
 	}
 	http := new(sinktest.OTLP)
 	http.Start(t)

@@ -169,6 +169,10 @@ const (
 	partTime  = time.Minute
 )
 
+// longestRest is for how long a server is left alone that asks for it. If that is too short the next attempt fails as
+// well, and the agent rests.
+const longestRest = 30 * time.Second
+
 // pushPart pushes a part, and again if the server takes no more at the moment. What may be there, since it was pushed
 // before, is not pushed if it is.
 func (s *Sink) pushPart(ctx context.Context, p *part, before bool) error {
@@ -178,7 +182,11 @@ func (s *Sink) pushPart(ctx context.Context, p *part, before bool) error {
 			return err
 		}
 		wait := 250 * time.Millisecond << times
-		time.Sleep(wait/2 + rand.N(wait))
+		wait = wait/2 + rand.N(wait)
+		if answer := new(server.Error); errors.As(err, &answer) {
+			wait = max(wait, min(answer.After, longestRest))
+		}
+		time.Sleep(wait)
 	}
 }
 
