@@ -117,12 +117,14 @@ func (s *Server) Post(ctx context.Context, path, kind string, body io.Reader, mo
 	if answer.StatusCode/100 == 2 {
 		if kind := answer.Header.Get("Content-Type"); strings.HasPrefix(kind, "text/html") {
 			// Who wants somebody to sign in answers so: the request has not come where it should.
-			return nil, &Error{Code: answer.StatusCode, text: "a page answers, and no server of this kind: " + Short(text)}
+			return nil, &Error{Code: answer.StatusCode,
+				text: "a page answers, and no server of this kind: " + Short(text)}
 		}
 		return text, err
 	}
 	after, _ := strconv.Atoi(answer.Header.Get("Retry-After")) // seconds; a date counts as none
-	return nil, &Error{answer.StatusCode, time.Duration(max(0, after)) * time.Second, answer.Status + ": " + Short(text)}
+	return nil, &Error{answer.StatusCode, time.Duration(max(0, after)) * time.Second,
+		answer.Status + ": " + Short(text)}
 }
 
 // Short returns what a server says, on one line that is not too long.
