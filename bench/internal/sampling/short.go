@@ -29,9 +29,9 @@ func short(s *session.Session) *table.Table {
 	t := &table.Table{
 		Name: "sampling-short", Title: "Goroutines that end soon (ICPE'15, section 7.1)", Left: 2,
 		Head: []string{"sampler", "every", "ns a goroutine", "to plain", "interval"},
-		Notes: []string{"micro/short: each goroutine works for a microsecond or two, 20 calls deep, and ends; CPU time " +
-			"of the process, median of rounds in which all take turns. The paper: with many threads that live " +
-			"shortly isps costs more than sps."},
+		Notes: []string{"micro/short: each goroutine works for a microsecond or two, 20 calls deep, and ends; CPU " +
+			"time of the process, median of rounds in which all take turns. The paper: with many threads that " +
+			"live shortly isps costs more than sps."},
 	}
 	plain := s.BuildMicro("short", measure.Plain)
 	sampled := s.BuildMicro("short", session.EngineVariant("sample"))
