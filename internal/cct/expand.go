@@ -54,8 +54,9 @@ type expander struct {
 	// a native. The two differ in Via: some calls of one site may reach a
 	// function that counts itself, and others a native. So it is for a plain call
 	// that a wrapper passes on to a native. inlinedBy is the same for one of a
-	// wrapper that has inlined what it calls.
-	native, inlinedBy map[uint32]uint32
+	// wrapper that has inlined what it calls, and helpers for one of a function of package reflect that Go marks as
+	// a wrapper.
+	native, inlinedBy, helpers map[uint32]uint32
 	// unknown has an entry for each unknown site of each home.
 	unknown map[siteOfNode]unknownSite
 
@@ -100,6 +101,7 @@ func newExpander(t *Tree, p *profile.Profile) *expander {
 		folds:     make(map[uint32]fold.Kind),
 		native:    make(map[uint32]uint32),
 		inlinedBy: make(map[uint32]uint32),
+		helpers:   make(map[uint32]uint32),
 		sums:      make(map[int32]float64),
 		unknown:   make(map[siteOfNode]unknownSite),
 
@@ -458,7 +460,12 @@ func (x *expander) inlined(i int, k int32) uint32 {
 	in := &x.p.Funcs[f].Inlined[k]
 	up := x.within(i, in.Parent)
 	x.begins(in.Callee, in.CalleeFile, in.CalleeLine)
-	if up.elided {
+	if name := x.p.Strings[x.p.Funcs[f].Name]; up.elided && (name == "reflect.callReflect" ||
+		name == "reflect.callMethod") {
+		// Go marks these as wrappers, but what they inline are helpers of theirs, and not what they wrap.
+		up.site = x.plainVia(up.site, x.helpers, ViaInlined)
+		x.t.Sites[up.site].Entered = false
+	} else if up.elided {
 		up.site = x.plainVia(up.site, x.inlinedBy, ViaInlined)
 	}
 	n := x.call(up, x.siteOf(f, int(k)), x.funcOf(in.Callee))

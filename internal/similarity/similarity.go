@@ -22,7 +22,7 @@ type Level int
 const (
 	ByLine     Level = iota // functions, files and lines of the calls
 	ByFunction              // functions only
-	// InGoroutine is for trees of different kinds: paths begin with the
+	// InGoroutine is for trees of different kinds, see Entries: paths begin with the
 	// goroutine's own function, since a stack does not show what started it, and call sites
 	// count by their lines, however the call is made.
 	InGoroutine
@@ -36,7 +36,7 @@ func Of(t *cct.Tree, level Level) Weights {
 		if i == 0 {
 			continue
 		}
-		keys[i] = level.key(t, keys[n.Parent], n)
+		keys[i] = level.key(t, keys[n.Parent], n.Func, &t.Sites[n.Site])
 		if n.Count > 0 {
 			w[keys[i]] += float64(n.Count)
 		}
@@ -45,38 +45,71 @@ func Of(t *cct.Tree, level Level) Weights {
 }
 
 // Entries returns the edges that lead to functions which a sample at function entry can
-// find: those that are not inlined, nor native. It compares trees as InGoroutine does.
-func Entries(t *cct.Tree) Weights {
+// find: those that are not inlined, nor native. Paths begin with the goroutine's own function, and lead past natives:
+// a stack has frames of some of them that no tree of calls has nodes for, such as those of the runtime below a panic,
+// and none of others. natives are what Natives has found in a tree of calls of the program, nil for that tree itself.
+func Entries(t *cct.Tree, natives map[string]bool) Weights {
 	w := make(Weights)
 	keys := make([]string, len(t.Nodes))
+	sites := make([]*cct.Site, len(t.Nodes)) // of natives, whose key is that of who calls them: where that is
 	for i, n := range t.Nodes {
 		if i == 0 {
 			continue
 		}
-		keys[i] = InGoroutine.key(t, keys[n.Parent], n)
-		via := t.Sites[n.Site].Via
+		name, via := t.Funcs[n.Func].Name, t.Sites[n.Site].Via
+		site := &t.Sites[n.Site]
+		if of := sites[n.Parent]; of != nil {
+			site = of // what a native calls back counts as called where the native is
+		}
+		if name != mainRoot && keys[n.Parent] != "" &&
+			(via == cct.ViaNative || strings.HasPrefix(name, "runtime.") || natives[name]) {
+			keys[i], sites[i] = keys[n.Parent], site
+			continue
+		}
+		keys[i] = InGoroutine.key(t, keys[n.Parent], n.Func, site)
 		inlined := via == cct.ViaInlined && !t.Sites[n.Site].Entered
-		if n.Count > 0 && keys[i] != "" && !inlined && via != cct.ViaNative && via != cct.ViaFault {
+		if n.Count > 0 && keys[i] != "" && !inlined && via != cct.ViaFault {
 			w[keys[i]] += float64(n.Count)
 		}
 	}
 	return w
 }
 
-// key returns the key of node n, whose parent has the key path.
-func (level Level) key(t *cct.Tree, path string, n cct.Node) string {
-	f, s := t.Funcs[n.Func], t.Sites[n.Site]
-	if level != InGoroutine {
-		return path + "\n" + level.text(&f, &s)
+// Pair returns the edges of a tree of calls and of one of samples of the same program, as Entries does.
+func Pair(exact, samples *cct.Tree) (calls, sampled Weights) {
+	return Entries(exact, nil), Entries(samples, Natives(exact))
+}
+
+// Natives returns the names of the functions that a tree of calls has as natives, and not otherwise.
+func Natives(t *cct.Tree) map[string]bool {
+	natives := make(map[string]bool)
+	for i, n := range t.Nodes {
+		if i > 0 && t.Sites[n.Site].Via == cct.ViaNative {
+			natives[t.Funcs[n.Func].Name] = true
+		}
 	}
-	if f.Pseudo || f.Name == "runtime.main" {
+	for i, n := range t.Nodes {
+		if i > 0 && t.Sites[n.Site].Via != cct.ViaNative {
+			delete(natives, t.Funcs[n.Func].Name)
+		}
+	}
+	return natives
+}
+
+// mainRoot is what calls main.main in a stack.
+const mainRoot = "runtime.main"
+
+// key returns the key of a node whose parent has the key path: of a function that is called at a site.
+func (level Level) key(t *cct.Tree, path string, function uint32, s *cct.Site) string {
+	f := &t.Funcs[function]
+	if level != InGoroutine {
+		return path + "\n" + level.text(f, s)
+	}
+	if f.Pseudo || f.Name == mainRoot {
 		return ""
 	}
 	if path == "" || s.Via == cct.ViaGo {
 		return "\n" + f.Name
-	}
-	if strings.HasPrefix(t.Funcs[t.Nodes[n.Parent].Func].Name, "runtime.") {
-		s = cct.Site{} // a tree of calls does not know where a native calls back
 	}
 	return fmt.Sprintf("%s\n%s\x00%s\x00%d", path, f.Name, s.File, s.Line)
 }

@@ -89,3 +89,28 @@ func TestOf(t *testing.T) {
 		}
 	}
 }
+
+// TestPair has calls back from natives: in the tree of calls each native has a node, in that of samples one of them has
+// no frame. Paths lead past all of them, so the trees are the same.
+func TestPair(t *testing.T) {
+	funcs := []cct.Func{{Name: "[root]", Pseudo: true}, {Name: "[main]", Pseudo: true}, {Name: "main.main"},
+		{Name: "f"}, {Name: "runtime.reflectcall"}, {Name: "runtime.gopanic"}, {Name: "x.assembly"}}
+	at := func(line int, via cct.Via) cct.Site { return cct.Site{File: "m.go", Line: line, Via: via} }
+	exact := &cct.Tree{Funcs: funcs,
+		Sites: []cct.Site{{}, at(1, cct.ViaNative), at(2, cct.ViaNative), at(3, cct.ViaNative)},
+		Nodes: []cct.Node{{}, {Func: 1}, {Parent: 1, Func: 2, Count: 10},
+			{Parent: 2, Func: 4, Site: 1, Count: 30}, {Parent: 3, Func: 3, Count: 30},
+			{Parent: 2, Func: 5, Site: 2, Count: 40}, {Parent: 5, Func: 3, Count: 40},
+			{Parent: 2, Func: 6, Site: 3, Count: 50}, {Parent: 7, Func: 3, Count: 50}}}
+	samples := &cct.Tree{Funcs: funcs,
+		Sites: []cct.Site{{}, at(1, cct.ViaCall), at(2, cct.ViaCall), at(3, cct.ViaCall), {File: "panic.go", Line: 860},
+			{File: "assembly.s", Line: 7}},
+		Nodes: []cct.Node{{}, {Func: 1}, {Parent: 1, Func: 2, Count: 1},
+			{Parent: 2, Func: 3, Site: 1, Count: 3},
+			{Parent: 2, Func: 5, Site: 2}, {Parent: 4, Func: 3, Site: 4, Count: 4},
+			{Parent: 2, Func: 6, Site: 3}, {Parent: 6, Func: 3, Site: 5, Count: 5}}}
+	calls, sampled := similarity.Pair(exact, samples)
+	if overlap := similarity.Overlap(calls, sampled); !near(overlap, 1) || len(calls) != 4 || calls.Total() != 130 {
+		t.Errorf("overlap %v of %v and %v", overlap, calls, sampled)
+	}
+}

@@ -136,7 +136,8 @@ func accumulatedOf(p *profile.Profile) (accumulated, error) {
 	if err != nil {
 		return accumulated{}, err
 	}
-	a := accumulated{similarity.Entries(cct.New(p)), similarity.Entries(samples)}
+	var a accumulated
+	a.exact, a.samples = similarity.Pair(cct.New(p), samples)
 	if len(a.exact) == 0 || len(a.samples) == 0 {
 		return a, fmt.Errorf("%d exact contexts and %d sampled ones, want some of both", len(a.exact), len(a.samples))
 	}

@@ -21,10 +21,12 @@ import (
 
 // How it works.
 //
-// Runs repeat (STEMMA_DETERMINISTIC=1), so the tree of one run is the truth for the samples of another one. For each
-// trigger a program runs twice: with the accumulator beside the exact tree, and alone, as it is used. The samples of
-// both are compared with that exact tree. What no sampler could better is computed from the tree as well: each call is
-// drawn with the same chance, several times.
+// Runs repeat beside the exact tree (STEMMA_DETERMINISTIC=1; alone that does nothing), so the tree of one run is the
+// truth for the samples of another one, as far as the program makes the same calls. For each trigger a program runs
+// twice: with the accumulator beside the exact tree, and alone, as it is used. The samples of both are compared with
+// that exact tree. Recursion is folded in all of them, as in what ships: the full tree of some programs fills the
+// machine's memory. What no sampler could better is computed from the tree as well: each call is drawn with the same
+// chance, several times.
 
 // biasTriggers are those of the table. That of time is there for its bias, which is in its nature.
 var biasTriggers = []string{"calls:307", "func:307", "time:100us"}
@@ -32,8 +34,9 @@ var biasTriggers = []string{"calls:307", "func:307", "time:100us"}
 // biasDraws is how many unbiased samples are drawn.
 const biasDraws = 5
 
-// repeats is what makes runs of one program the same.
-const repeats = "STEMMA_DETERMINISTIC=1"
+// repeats is what makes runs of one program the same beside the exact tree. There it means one P as well, with which
+// some programs have other contexts, so that is said for the others.
+var repeats = []string{"STEMMA_DETERMINISTIC=1", "GOMAXPROCS=1"}
 
 // BiasTime estimates Bias.
 func BiasTime(s *session.Session) time.Duration {
@@ -62,12 +65,17 @@ func Bias(s *session.Session) error {
 	return nil
 }
 
+// A truth is an exact tree: its calls, and which functions are natives in it.
+type truth struct {
+	calls   similarity.Weights
+	natives map[string]bool
+}
+
 // biasRow runs p with an engine and adds a row. It returns the exact tree, which is exact unless that is nil, and nil
 // if something went wrong.
-func biasRow(s *session.Session, t *table.Table, p *program.Program, engine, trigger string,
-	exact similarity.Weights) similarity.Weights {
-	v := session.EngineVariant(engine, "-recursion=full", "-trigger="+trigger)
-	v.Env = []string{repeats}
+func biasRow(s *session.Session, t *table.Table, p *program.Program, engine, trigger string, exact *truth) *truth {
+	v := session.EngineVariant(engine, "-trigger="+trigger)
+	v.Env = repeats
 	if !s.Available(v) {
 		return nil
 	}
@@ -84,9 +92,10 @@ func biasRow(s *session.Session, t *table.Table, p *program.Program, engine, tri
 			return err
 		}
 		if exact == nil {
-			exact = similarity.Entries(cct.New(live.Profile))
+			tree := cct.New(live.Profile)
+			exact = &truth{similarity.Entries(tree, nil), similarity.Natives(tree)}
 		}
-		addBias(t, []string{p.Name, engine, trigger}, exact, similarity.Entries(samples))
+		addBias(t, []string{p.Name, engine, trigger}, exact.calls, similarity.Entries(samples, exact.natives))
 		return nil
 	})
 	if err != nil {

@@ -79,7 +79,7 @@ func (s *comparison) one(path string) error {
 	if err != nil {
 		return err
 	}
-	exact, approximate := similarity.Entries(cct.New(p.Profile)), similarity.Entries(samples)
+	exact, approximate := similarity.Pair(cct.New(p.Profile), samples)
 	fmt.Fprintf(s.w, "exact: %s, %s; approximate: %s, %s\n", humanize.Plural(len(exact), "context"),
 		humanize.Plural(uint64(exact.Total()), "call"),
 		humanize.Plural(len(approximate), "context"), humanize.Plural(uint64(approximate.Total()), "sample"))

@@ -46,7 +46,7 @@ func TestAccumulator(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				exact, approximate := similarity.Entries(cct.New(p)), similarity.Entries(samples)
+				exact, approximate := similarity.Pair(cct.New(p), samples)
 				overlap := similarity.Overlap(exact, approximate)
 				if overlap < tt.least || overlap > tt.most {
 					t.Errorf("overlap %.3f, want %v to %v; %v", overlap, tt.least, tt.most, s.Stats)
@@ -89,7 +89,8 @@ func ofMain(t *testing.T, flags ...string) (exact, samples similarity.Weights) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	exact, samples = similarity.Entries(cct.New(p)).ByCallee(), similarity.Entries(tree).ByCallee()
+	of, in := similarity.Pair(cct.New(p), tree)
+	exact, samples = of.ByCallee(), in.ByCallee()
 	for _, w := range []similarity.Weights{exact, samples} {
 		maps.DeleteFunc(w, func(name string, _ float64) bool {
 			return !strings.HasPrefix(name, "main.") || name == "main.(*inner).nothing"
@@ -112,7 +113,7 @@ func TestAccumulatorAlone(t *testing.T) {
 		for _, env := range []string{short, long} {
 			r := e2e.Run(t, e2e.Build(t, "accumulate", "-recursion="+recursion), env)
 			r.OK(t)
-			trees[recursion+env] = similarity.Entries(cct.New(r.Read(t)))
+			trees[recursion+env] = similarity.Entries(cct.New(r.Read(t)), nil)
 		}
 	}
 	for _, tt := range []struct {
@@ -160,7 +161,7 @@ func checkAlone(t *testing.T, p *profile.Profile, exact similarity.Weights, n, l
 	if total := n * float64(s.Stat("samples")+s.Stat("missed")); n > 0 && math.Abs(total/exact.Total()-1) > 0.02 {
 		return fmt.Errorf("samples of %v calls, want %v", total, exact.Total())
 	}
-	overlap := similarity.Overlap(exact, similarity.Entries(samples))
+	overlap := similarity.Overlap(exact, similarity.Entries(samples, nil))
 	t.Logf("overlap %.3f, %d samples", overlap, s.Stat("samples"))
 	if overlap < least || overlap > most {
 		return fmt.Errorf("overlap %.3f, want %v to %v; %v", overlap, least, most, s.Stats)
