@@ -15,8 +15,8 @@ import (
 //
 // can take samples of its own goroutines, of those that run and of those that wait.
 // It samples from the start, unless it is built with -start=off. The functions below
-// start and stop sampling at any time, as in a build with -metrics=calls,cpu that of the time on CPU. In other builds
-// they do nothing.
+// start and stop sampling at any time. In a build with -metrics=calls,cpu they do that for the time on CPU. In other
+// builds they do nothing.
 
 // ErrNotSampled is returned in a program that is not built for sampling.
 var ErrNotSampled = errors.New("stemma: the program is not built with -engine=sample or -metrics=calls,cpu")

@@ -377,7 +377,7 @@ func (x *expander) entry(i int) place {
 		site = x.siteAtFrame(profile.Frame{File: s.File, Line: s.Line}, ViaCall)
 	}
 	if x.p.Funcs[n.Func].Flags&profile.FuncAsm != 0 {
-		site = x.plainVia(site, x.native, ViaNative) // the wrapper by which function values lead to assembly
+		site = x.plainVia(site, x.native, Site{Via: ViaNative}) // the wrapper by which function values lead to assembly
 	}
 	return place{at.node, site, true}
 }
@@ -460,13 +460,13 @@ func (x *expander) inlined(i int, k int32) uint32 {
 	in := &x.p.Funcs[f].Inlined[k]
 	up := x.within(i, in.Parent)
 	x.begins(in.Callee, in.CalleeFile, in.CalleeLine)
-	if name := x.p.Strings[x.p.Funcs[f].Name]; up.elided && (name == "reflect.callReflect" ||
-		name == "reflect.callMethod") {
+	switch name := x.p.Strings[x.p.Funcs[f].Name]; {
+	case !up.elided:
+	case name == "reflect.callReflect" || name == "reflect.callMethod":
 		// Go marks these as wrappers, but what they inline are helpers of theirs, and not what they wrap.
-		up.site = x.plainVia(up.site, x.helpers, ViaInlined)
-		x.t.Sites[up.site].Entered = false
-	} else if up.elided {
-		up.site = x.plainVia(up.site, x.inlinedBy, ViaInlined)
+		up.site = x.plainVia(up.site, x.helpers, Site{Via: ViaInlined})
+	default:
+		up.site = x.plainVia(up.site, x.inlinedBy, Site{Via: ViaInlined, Entered: true})
 	}
 	n := x.call(up, x.siteOf(f, int(k)), x.funcOf(in.Callee))
 	if outer, ok := x.recurs(f, k); ok {
@@ -540,21 +540,21 @@ func (x *expander) nativeNode(i, k int, site uint32) uint32 {
 // place, at the given site.
 func (x *expander) nativeCall(at place, site, callee uint32) uint32 {
 	if at.elided {
-		at.site = x.plainVia(at.site, x.native, ViaNative)
+		at.site = x.plainVia(at.site, x.native, Site{Via: ViaNative})
 	}
 	return x.call(at, site, x.funcOf(callee))
 }
 
 // plainVia returns the site at the same place as a plain call that enters its callee in another way. Known has those
-// that there are. What is no plain call stays what it is.
-func (x *expander) plainVia(site uint32, known map[uint32]uint32, via Via) uint32 {
+// that there are. What is no plain call stays what it is. Of way, Via and Entered count.
+func (x *expander) plainVia(site uint32, known map[uint32]uint32, way Site) uint32 {
 	if x.t.Sites[site].Via != ViaCall {
 		return site
 	}
 	if known[site] == 0 {
 		known[site] = uint32(len(x.t.Sites))
 		x.t.Sites = append(x.t.Sites, x.t.Sites[site])
-		x.t.Sites[known[site]].Via, x.t.Sites[known[site]].Entered = via, via == ViaInlined
+		x.t.Sites[known[site]].Via, x.t.Sites[known[site]].Entered = way.Via, way.Entered
 	}
 	return known[site]
 }

@@ -34,8 +34,8 @@ var biasTriggers = []string{"calls:307", "func:307", "time:100us"}
 // biasDraws is how many unbiased samples are drawn.
 const biasDraws = 5
 
-// repeats is what makes runs of one program the same beside the exact tree. There it means one P as well, with which
-// some programs have other contexts, so that is said for the others.
+// repeats is what makes runs of one program the same beside the exact tree. There it means one P as well. With one P
+// some programs have other contexts, so runs alone have one as well.
 var repeats = []string{"STEMMA_DETERMINISTIC=1", "GOMAXPROCS=1"}
 
 // BiasTime estimates Bias.
