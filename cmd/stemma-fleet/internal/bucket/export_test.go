@@ -9,8 +9,5 @@ func OnSync(f func(name string)) (end func()) {
 	return func() { syncFile = former }
 }
 
-// NotThere reports whether an error is that of an object that is not there.
-func NotThere(err error) bool { return notThere(err) }
-
 // Text returns what is shown of an error of a store's client.
 func Text(err error) string { return (&clientError{err}).Error() }
