@@ -245,14 +245,9 @@ func isSame(d *safefile.Dir, named func() (os.FileInfo, error)) bool {
 
 // unfinished removes a segment that the program was writing when it was killed, and reports whether d is one.
 func (c *cleaner) unfinished(d *safefile.Dir) bool {
-	files, err := d.Names()
+	files, err := store.UnfinishedFiles(d)
 	if _, _, ok := store.SegmentOf(d.Path); !ok || err != nil {
 		return false
-	}
-	for _, f := range files {
-		if !store.OfUnfinished(f.Name()) || !f.Type().IsRegular() {
-			return false
-		}
 	}
 	bytes := toolchain.DiskUsage(d.FS())
 	if !c.dry {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/record/livedir"
+	"github.com/stemma-go/stemma/internal/safefile"
 )
 
 // # Segments
@@ -33,7 +34,7 @@ func IsUnfinished(path string) bool {
 	}
 	files, err := os.ReadDir(path)
 	return err == nil && !slices.ContainsFunc(files, func(f os.DirEntry) bool {
-		return f.Name() == layout.FileIDs && isBegun(path) || !OfUnfinished(f.Name())
+		return f.Name() == layout.FileIDs && isBegun(path) || !ofUnfinished(f.Name())
 	})
 }
 
@@ -52,11 +53,23 @@ func isBegun(path string) bool {
 	return Begun(f)
 }
 
-// OfUnfinished reports whether a segment that is not complete may have a file of that name.
-func OfUnfinished(name string) bool {
+// ofUnfinished reports whether a segment that is not complete may have a file of that name.
+func ofUnfinished(name string) bool {
 	return slices.Contains(layout.UnfinishedFiles[:], name) ||
 		slices.Contains([]string{layout.FileNodes, layout.FileEpochs, layout.FileLog, layout.FileIDs}, name) ||
 		strings.HasPrefix(name, layout.FileCounts) || strings.HasPrefix(name, layout.FileEvents)
+}
+
+// UnfinishedFiles returns the files of a directory that has nothing but those of a segment that is not complete, and an
+// error that names another one if there is one.
+func UnfinishedFiles(d *safefile.Dir) ([]os.DirEntry, error) {
+	files, err := d.Names()
+	for _, f := range files {
+		if !ofUnfinished(f.Name()) || !f.Type().IsRegular() {
+			return nil, fmt.Errorf("%s: %s is no file of a segment", d.Path, f.Name())
+		}
+	}
+	return files, err
 }
 
 // finished returns paths without segments that are not complete, which a pattern matches as well, unless there is

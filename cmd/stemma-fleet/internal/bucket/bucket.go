@@ -25,6 +25,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -85,9 +86,12 @@ type Manifest struct {
 	Began     time.Time         `json:"began"`
 	Ended     time.Time         `json:"ended"`
 	Labels    map[string]string `json:"labels,omitempty"`
-	Object    string            `json:"object"` // the sealed record, beside the manifest
-	Size      int64             `json:"size"`
-	SHA256    string            `json:"sha256"`
+	// Sums are what the record has counted, by metric, and how much it has of what there is no metric for. They tell
+	// apart records whose bytes differ since another release of stemma has sealed them, and records that are others.
+	Sums   map[string]uint64 `json:"sums,omitempty"`
+	Object string            `json:"object"` // the sealed record, beside the manifest
+	Size   int64             `json:"size"`
+	SHA256 string            `json:"sha256"`
 }
 
 // escape makes one part of a key of any text: only letters, digits, dots, hyphens and underscores stay.
@@ -282,6 +286,9 @@ func (b *Bucket) Put(ctx context.Context, m *Manifest, content io.ReadSeeker) (t
 	had, err := b.manifest(ctx, m.Key())
 	switch {
 	case err == nil && (m.Kind != Growing || had.SHA256 == m.SHA256) && b.verify(ctx, had) == nil:
+		if had.SHA256 != m.SHA256 && !sameSums(had, m) {
+			return false, fmt.Errorf("%s/%s: %w", b.URL, m.Key(), ErrAnother)
+		}
 		*m = *had
 		return true, nil
 	case err != nil && !errors.Is(err, errNone) && !errors.Is(err, errNoManifest):
@@ -308,6 +315,15 @@ func (b *Bucket) Put(ctx context.Context, m *Manifest, content io.ReadSeeker) (t
 		err = ErrOther
 	}
 	return false, b.failed("verify", m.Key(), err)
+}
+
+// ErrAnother is the error of a record whose place another one has: a live directory was copied while its program ran.
+var ErrAnother = errors.New("the store has a record of the same run that has counted otherwise: one of the two was " +
+	"copied while the program ran; remove the copy, here or there")
+
+// sameSums reports whether two manifests may be of records of the same counts. Those of older releases have no sums.
+func sameSums(a, b *Manifest) bool {
+	return a.Sums == nil || b.Sums == nil || maps.Equal(a.Sums, b.Sums)
 }
 
 // Clear removes what a record that is there takes the place of: what was uploaded of the run while it grew. Another

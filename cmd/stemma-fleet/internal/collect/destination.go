@@ -122,7 +122,8 @@ func (d *destination) rest(now time.Time) time.Duration {
 	return wait
 }
 
-// A readError is one of the record, since some of it is read when it is sealed: no destination has failed.
+// A readError is one of the record, since some of it is read when it is sealed, or of its place, which another one
+// has: no destination has failed.
 type readError struct{ error }
 
 // take brings an item there. The error is of the item, if that cannot be read.
@@ -232,7 +233,11 @@ func (a *Agent) upload(ctx context.Context, b *bucket.Bucket, it item, p *record
 	const least = 64 << 10 // bytes a second
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute+time.Duration(size/least)*time.Second)
 	defer cancel()
-	if there, err = b.Put(ctx, m, bufferedSeeker{file}); err != nil {
+	there, err = b.Put(ctx, m, bufferedSeeker{file})
+	if errors.Is(err, bucket.ErrAnother) {
+		return false, &readError{fmt.Errorf("%s: %w", it.path, err)}
+	}
+	if err != nil {
 		a.Numbers.fail(err)
 	}
 	return there, err

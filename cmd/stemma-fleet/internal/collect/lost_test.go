@@ -88,6 +88,47 @@ func TestTwoDirectories(t *testing.T) {
 	}
 }
 
+// TestCopiedWhileRunning has a live directory that somebody has copied while its program ran. The one that is collected
+// last is neither taken for what is in the store nor removed; one that has counted the same is.
+func TestCopiedWhileRunning(t *testing.T) {
+	out := t.TempDir()
+	early, whole := filepath.Join(out, "a.12-0a1b2c"), filepath.Join(out, "b.12-0a1b2c")
+	write(t, early, 1)
+	d := recordtest.Shapes()
+	d.Header(func(h *layout.Header) { h.Run = 1 })
+	d.Count(1, d.Node(recordtest.Root, layout.RootMain, d.Func(recordtest.Func{Name: "main.late", Line: 1})), 0, 7)
+	d.WriteTo(t, whole)
+	for i, path := range []string{early, whole} {
+		at := time.Now().Add(time.Duration(i)*time.Second - time.Minute)
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := new(buckettest.Memory)
+	del := func(o *Options) { o.Delete = true }
+	a, log := agent(b, out, del)
+	if err := a.Once(context.Background()); err == nil || !strings.Contains(err.Error(), "1 record could not") {
+		t.Errorf("%v, want an error for 1 record", err)
+	}
+	if text := log.String(); !strings.Contains(text, whole+": ") || !strings.Contains(text, "counted otherwise") ||
+		a.Numbers.there.Load() != 0 {
+		t.Errorf("%d were there\n%s", a.Numbers.there.Load(), text)
+	}
+	if _, err := os.Stat(whole); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(early); !os.IsNotExist(err) {
+		t.Errorf("what is in the store is still here: %v", err)
+	}
+
+	again := t.TempDir()
+	write(t, filepath.Join(again, "a.12-0a1b2c"), 1)
+	a, log = agent(b, again, nil)
+	if err := a.Once(context.Background()); err != nil || a.Numbers.there.Load() != 1 {
+		t.Errorf("%v, %d were there, want 1\n%s", err, a.Numbers.there.Load(), log)
+	}
+}
+
 // TestGoesWhileSealed has a record that its program removes after it was read, and before all of it is sealed. That is
 // no failure of the store, nor of the disk.
 func TestGoesWhileSealed(t *testing.T) {

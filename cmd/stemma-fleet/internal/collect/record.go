@@ -219,10 +219,18 @@ func (a *Agent) describe(it item, p *record.Record) *bucket.Manifest {
 			}
 		}
 	}
+	m.Sums = map[string]uint64{"record/functions": uint64(len(p.Funcs))}
 	for _, c := range p.Columns {
 		if !slices.Contains(m.Metrics, c.Name) {
 			m.Metrics = append(m.Metrics, c.Name)
 		}
+		for _, v := range c.Values {
+			m.Sums[c.Name] += v
+		}
+	}
+	if e := p.IDs; e != nil {
+		m.Sums["ids/entries"], m.Sums["ids/epochs"] = uint64(len(e.Interned)), e.Stats.Epoch
+		m.Sums["ids/slow"] = e.Stats.Slow
 	}
 	return m
 }

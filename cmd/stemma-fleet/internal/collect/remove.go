@@ -2,7 +2,6 @@ package collect
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -102,14 +101,12 @@ func removeParts(path string) error {
 		return err
 	}
 	defer d.Close()
-	files, err := d.Names()
-	for _, f := range files {
-		if !store.OfUnfinished(f.Name()) || !f.Type().IsRegular() {
-			return fmt.Errorf("%s: %s is no file of a segment", path, f.Name())
-		}
-	}
+	files, err := store.UnfinishedFiles(d)
 	for _, f := range files {
 		err = errors.Join(err, d.Remove(f.Name()))
 	}
-	return errors.Join(err, os.Remove(path))
+	if err != nil {
+		return err
+	}
+	return os.Remove(path)
 }
