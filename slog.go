@@ -11,8 +11,9 @@ import (
 // that logged it, and passes the record to h. The ID is an attribute "ctx" before
 // those of the record, at the top level whatever groups the logger has opened.
 //
-// An attribute that is an error with a context ([WrapError]) gets another one beside it: "err.ctx" for "err". A
-// slog.TextHandler prints the context within the error, so it gets none.
+// An attribute that is an error with a context ([WrapError]), or wraps one, gets another one beside it: "err.ctx" for
+// "err". A slog.TextHandler prints the context of an error of WrapError itself within it, so that one gets none. Where
+// an error that WrapError was given has a method LogValue, MarshalJSON or MarshalText, h gets that error.
 //
 // The context is that of the call of the logging function, such as slog.Info.
 // Decoding leaves out what lies between it and the handler. For a record that is
@@ -88,9 +89,7 @@ func (h *slogHandler) Enabled(ctx context.Context, level slog.Level) bool {
 // Handle implements slog.Handler.
 func (h *slogHandler) Handle(ctx context.Context, r slog.Record) error {
 	id := Here()
-	if !h.inErrors {
-		r = h.recordWithErrors(r)
-	}
+	r = h.recordWithErrors(r)
 	if len(h.groups) > 0 {
 		r = h.nest(r)
 	}
@@ -148,19 +147,43 @@ func (h *slogHandler) recordWithErrors(r slog.Record) slog.Record {
 func (h *slogHandler) withErrors(attrs []slog.Attr) []slog.Attr {
 	with := make([]slog.Attr, 0, len(attrs)+1)
 	for _, a := range attrs {
-		with = append(with, a)
-		if id, ok := errorContext(a.Value); ok {
+		id, ok := errorContext(a.Value)
+		if !ok {
+			with = append(with, a)
+			continue
+		}
+		printed := false
+		if e, ok := a.Value.Any().(interface {
+			contextID() plainID
+			Unwrap() error
+		}); ok {
+			if within := e.Unwrap(); saysHow(within) {
+				a.Value = slog.AnyValue(within)
+			} else {
+				printed = h.inErrors
+			}
+		}
+		if with = append(with, a); !printed {
 			with = append(with, slog.String(a.Key+"."+h.key, ID(id).String()))
 		}
 	}
 	return with
 }
 
+// saysHow reports whether an error has a method that handlers take what they write from.
+func saysHow(err error) bool {
+	switch err.(type) {
+	case slog.LogValuer, interface{ MarshalJSON() ([]byte, error) }, interface{ MarshalText() ([]byte, error) }:
+		return true
+	}
+	return false
+}
+
 // errorContext returns the context of a value that is an error with one. It does not name the type of such errors: a
 // program that logs, and makes none, does without its methods.
 // A nil pointer in an error is printed by handlers, which catch its panic: so does this.
 func errorContext(v slog.Value) (id plainID, ok bool) {
-	if v.Kind() != slog.KindAny {
+	if v.Kind() != slog.KindAny && v.Kind() != slog.KindLogValuer {
 		return plainID{}, false
 	}
 	defer func() {
@@ -278,9 +301,7 @@ func (h *slogHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	if len(attrs) == 0 {
 		return h
 	}
-	if !h.inErrors {
-		attrs = h.withErrors(attrs)
-	}
+	attrs = h.withErrors(attrs)
 	w := *h
 	if n := len(h.groups); n > 0 {
 		w.groups = slices.Clone(h.groups)

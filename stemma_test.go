@@ -207,8 +207,67 @@ func TestSlogErrors(t *testing.T) {
 	}
 	var b strings.Builder
 	slog.New(SlogHandler(slog.NewTextHandler(&b, nil))).Info("m", "err", err)
-	if have := strings.Count(b.String(), "stm2"); have != 1 {
+	if want := ctx99(f) + ` err="pay: no funds" err.ctx=` + arose.String(); !strings.Contains(b.String(), want) {
+		t.Errorf("an error that wraps one: have %s, want %s", &b, want)
+	}
+	f.here = arose
+	own := WrapError(errors.New("no funds"))
+	f.here = testID(99)
+	b.Reset()
+	slog.New(SlogHandler(slog.NewTextHandler(&b, nil))).With("a", own).Info("m", "err", own)
+	if have := strings.Count(b.String(), arose.String()); have != 2 || strings.Contains(b.String(), ".ctx") {
 		t.Errorf("a handler that prints the IDs of errors: %s", &b)
+	}
+}
+
+// ctx99 is how a text handler prints the context in which something is logged.
+func ctx99(f *fake) string { return "ctx=" + f.here.String() }
+
+// A formed error says how it is logged, in one of the ways that there are.
+type formed struct{ error }
+
+func (f formed) Unwrap() error { return f.error }
+
+type valued struct{ formed }
+
+func (valued) LogValue() slog.Value { return slog.GroupValue(slog.Int("code", 402)) }
+
+type marshaled struct{ formed }
+
+func (marshaled) MarshalJSON() ([]byte, error) { return []byte(`{"code":402}`), nil }
+
+type worded struct{ formed }
+
+func (worded) MarshalText() ([]byte, error) { return []byte("402"), nil }
+
+// TestSlogFormed logs errors that say how they are logged: they are logged as without a context, and have one beside.
+func TestSlogFormed(t *testing.T) {
+	f := instrument(t)
+	inner := formed{errors.New("no funds")}
+	beside := `,"err.ctx":"` + f.here.String() + `"`
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{valued{inner}, `{"code":402}`},
+		{marshaled{inner}, `{"code":402}`},
+		{worded{inner}, `"no funds"`}, // a JSON handler asks no error for its text
+	} {
+		want := `{"ctx":"` + f.here.String() + `","err":` + c.want + beside + `}`
+		if have := logJSON(t, func(l *slog.Logger) { l.Info("m", "err", WrapError(c.err)) }); have != want {
+			t.Errorf("%T: have %s\nwant %s", c.err, have, want)
+		}
+	}
+	// One that wraps an error with a context.
+	err := valued{formed{WrapError(inner)}}
+	want := `{"ctx":"` + f.here.String() + `","err":{"code":402}` + beside + `}`
+	if have := logJSON(t, func(l *slog.Logger) { l.Info("m", "err", err) }); have != want {
+		t.Errorf("have %s\nwant %s", have, want)
+	}
+	var b strings.Builder
+	slog.New(SlogHandler(slog.NewTextHandler(&b, nil))).Info("m", "err", WrapError(worded{inner}))
+	if want := "err=402 err.ctx=" + f.here.String(); !strings.Contains(b.String(), want) {
+		t.Errorf("have %s, want %s", &b, want)
 	}
 }
 

@@ -215,8 +215,11 @@ func (s Stack) AppendStack(b []byte, prefix string) []byte {
 
 func appendFrames(b []byte, prefix string, frames []cct.PathFrame) []byte {
 	for _, f := range frames {
-		b = append(append(b, prefix...), f.Func...)
-		b = append(append(append(b, '\n'), prefix...), '\t')
+		b = append(append(append(b, prefix...), f.Func...), '\n')
+		if f.File == "" { // what a wait, a label or an allocation is shown as has no place
+			continue
+		}
+		b = append(append(b, prefix...), '\t')
 		b = append(append(b, f.File...), ':')
 		b = append(strconv.AppendInt(b, int64(f.Line), 10), '\n')
 	}

@@ -82,8 +82,9 @@ func Begin(w io.Writer, format string, args ...any) *Work {
 	return work
 }
 
-// BeginLines is Begin for work whose output, by others, goes to the same terminal and must reach it
-// unchanged: there are lines there as well, and only in steps with a count that does not say that all is done.
+// BeginLines is Begin for work whose output, by others, goes to the same terminal and must reach it unchanged: there
+// are lines there as well, and only in steps with a count that does not say that all is done, while the step is at
+// something.
 func BeginLines(w io.Writer, format string, args ...any) *Work {
 	work := newWork(w, false, fmt.Sprintf(format, args...))
 	work.counts = true
@@ -203,7 +204,7 @@ func (w *Work) tell() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
-	case w.torn || w.counts && w.complete():
+	case w.torn || w.counts && (w.complete() || w.idle()):
 	case w.update:
 		w.open = true
 		fmt.Fprint(w.w, "\r\x1b[K"+w.line(w.width()-1))
@@ -220,6 +221,9 @@ func (w *Work) complete() bool {
 	done, total := w.step.count()
 	return total > 0 && done >= total
 }
+
+// idle reports whether the step knows what it is at, and is at nothing: others may be, and speak. Needs w.mu.
+func (w *Work) idle() bool { return w.step != nil && w.step.doing != nil && w.step.doing() == "" }
 
 // clear takes the line away.
 func (w *Work) clear() {

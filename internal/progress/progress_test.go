@@ -225,6 +225,28 @@ func TestComplete(t *testing.T) {
 	})
 }
 
+// Where others have the terminal there is no line while nothing is compiled: their tests run.
+func TestIdle(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var b stamped
+		w := BeginLines(&b, "building the tests")
+		var what atomic.Value
+		what.Store("example.com/p")
+		over := StepDoing("", "packages", func() (int64, int64) { return 3, 5 },
+			func() string { return what.Load().(string) })
+		time.Sleep(time.Minute + time.Second)
+		synctest.Wait()
+		what.Store("")
+		n := len(b.times)
+		time.Sleep(time.Hour)
+		over()
+		w.End()
+		if len(b.times) != n || n < 2 {
+			t.Errorf("%d lines before, %d in all: %s", n, len(b.times), b.String())
+		}
+	})
+}
+
 // Without work under way a step is told to nobody.
 func TestNobody(t *testing.T) {
 	Step("reading", "", nil)()

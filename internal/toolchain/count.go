@@ -58,7 +58,7 @@ func counted(cmd *exec.Cmd, long time.Duration) (count progress.Count, doing pro
 			// What has been compiled is in the cache, and not in the list.
 			before := len(begun(name))
 			// Which of the two outputs has the list depends on the verb.
-			if out, err := list.CombinedOutput(); err == nil {
+			if out, err := list().CombinedOutput(); err == nil {
 				total.Store(int64(before + compiles(out)))
 			}
 		}
@@ -73,10 +73,43 @@ func counted(cmd *exec.Cmd, long time.Duration) (count progress.Count, doing pro
 	})
 }
 
-// listed returns a run of the same command that only lists what it would do.
-func listed(ctx context.Context, cmd *exec.Cmd) *exec.Cmd {
-	list := exec.CommandContext(ctx, cmd.Path, slices.Insert(slices.Clone(cmd.Args[1:]), 1, "-n")...)
-	list.Env, list.Dir = slices.Clone(cmd.Env), cmd.Dir
+// listed returns what makes a run of the same command that only lists what it would do.
+func listed(ctx context.Context, cmd *exec.Cmd) func() *exec.Cmd {
+	args, env := slices.Clone(cmd.Args[1:]), slices.Clone(cmd.Env)
+	run := func(args ...string) *exec.Cmd {
+		c := exec.CommandContext(ctx, cmd.Path, args...)
+		c.Env, c.Dir = env, cmd.Dir
+		return c
+	}
+	return func() *exec.Cmd {
+		flags, _ := run("env", "GOFLAGS").Output() // without them there is nothing to spare
+		return run(harmless(args, string(flags))...)
+	}
+}
+
+// harmless returns the arguments of a run of the go command that lists what one with these arguments and flags of the
+// environment would do. Even with -n 'go test' makes the file of -coverprofile anew, in which the run that is followed
+// has what it knows so far.
+func harmless(args []string, goflags string) []string {
+	const flag, nowhere = "coverprofile", "-coverprofile=" + os.DevNull
+	list := []string{args[0], "-n"}
+	if strings.Contains(goflags, flag) {
+		list = append(list, nowhere)
+	}
+	for i := 1; i < len(args); i++ {
+		arg := args[i]
+		if arg == "-args" || arg == "--args" {
+			return append(list, args[i:]...)
+		}
+		name, _, set := strings.Cut(strings.TrimPrefix(strings.TrimLeft(arg, "-"), "test."), "=")
+		if name == flag && strings.HasPrefix(arg, "-") {
+			arg = nowhere
+			if !set {
+				i++ // its value
+			}
+		}
+		list = append(list, arg)
+	}
 	return list
 }
 

@@ -3,7 +3,9 @@ package toolchain
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -27,7 +29,7 @@ func TestCounted(t *testing.T) {
 	left := 0
 	for _, pkg := range []string{"internal/cpu", "unicode/utf8", "internal/bytealg"} {
 		cmd := build(pkg)
-		list, err := listed(t.Context(), cmd).CombinedOutput()
+		list, err := listed(t.Context(), cmd)().CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v\n%s", err, list)
 		}
@@ -42,7 +44,8 @@ func TestCounted(t *testing.T) {
 		end()
 		left += int(done)
 	}
-	if list, err := listed(t.Context(), build("internal/bytealg")).CombinedOutput(); err != nil || compiles(list) != 0 {
+	list, err := listed(t.Context(), build("internal/bytealg"))().CombinedOutput()
+	if err != nil || compiles(list) != 0 {
 		t.Errorf("%v: listed again:\n%s", err, list)
 	}
 	if left < 3 || left > 40 {
@@ -54,7 +57,8 @@ func TestCounted(t *testing.T) {
 // package that has been compiled for longest.
 func TestCountedTotal(t *testing.T) {
 	fake := t.TempDir() + "/go"
-	script := "#!/bin/sh\nif [ \"$2\" = -n ]; then echo x/compile -o a; echo x/compile -o b >&2; exit; fi\n" +
+	script := "#!/bin/sh\nif [ \"$1\" = env ]; then exit; fi\n" +
+		"if [ \"$2\" = -n ]; then echo x/compile -o a; echo x/compile -o b >&2; exit; fi\n" +
 		"for p in 999999999 $$ $PPID; do echo $p pkg/$p; done >>\"$" + countEnv + "\"; exec sleep 60\n"
 	if err := os.WriteFile(fake, []byte(script), 0o777); err != nil {
 		t.Fatal(err)
@@ -77,6 +81,41 @@ func TestCountedTotal(t *testing.T) {
 		}
 		if time.Now().After(deadline) {
 			t.Fatalf("have %d of %d, want 3 of 5", done, total)
+		}
+	}
+}
+
+// TestListingSparesCoverage has a profile of coverage that another run of the tests writes: what lists the work of that
+// run leaves it alone, wherever the flag stands.
+func TestListingSparesCoverage(t *testing.T) {
+	dir := t.TempDir()
+	files := map[string]string{"go.mod": "module m\n\ngo 1.26\n", "m.go": "package m\n",
+		"m_test.go": "package m\n\nimport \"testing\"\n\nfunc TestM(t *testing.T) {}\n"}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	profile := filepath.Join(dir, "c.out")
+	for _, test := range []struct {
+		goflags string
+		args    []string
+	}{
+		{"", []string{"-coverprofile=" + profile, "."}},
+		{"", []string{"--coverprofile", profile, "-v", "."}},
+		{"", []string{".", "-test.coverprofile=" + profile, "-args", "-coverprofile=x"}},
+		{"-coverprofile=" + profile, []string{"."}},
+	} {
+		if err := os.WriteFile(profile, []byte("mode: set\nm.go:1.1,2.2 1 1\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("go", append([]string{"test"}, test.args...)...)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS="+test.goflags)
+		if out, err := listed(t.Context(), cmd)().CombinedOutput(); err != nil || compiles(out) == 0 {
+			t.Errorf("%q: %v\n%s", test, err, out)
+		}
+		if have, err := os.ReadFile(profile); err != nil || !strings.Contains(string(have), "m.go:1.1") {
+			t.Errorf("%q: the profile is now %q, %v", test, have, err)
 		}
 	}
 }

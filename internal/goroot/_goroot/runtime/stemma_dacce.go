@@ -243,7 +243,11 @@ func stemmaDacceNewG(newg, creator *g, callerpc uintptr) {
 	}
 	w, ok := creator.stemma.Ctx, true
 	if w>>layout.WordKey != 0 {
-		w, ok = stemmaWordAt(creator, callerpc)
+		pc, sp := creator.sched.pc, creator.sched.sp
+		if creator == getg() { // the function of a timer runs on g0, which systemstack does not leave
+			pc, sp = sys.GetCallerPC(), sys.GetCallerSP()
+		}
+		w, ok = stemmaWordAt(creator, pc, sp, callerpc)
 	}
 	if !ok {
 		return
@@ -258,12 +262,12 @@ func stemmaDacceNewG(newg, creator *g, callerpc uintptr) {
 	}
 }
 
-// stemmaWordAt returns the word of the frame of creator that made the call that
-// returns to pc. It runs on the system stack, of creator or for it.
-func stemmaWordAt(creator *g, pc uintptr) (w uintptr, ok bool) {
+// stemmaWordAt returns the word of the frame of creator, which goes on at pc and sp, that made the call that returns to
+// ret. It runs on the system stack, of creator or for it.
+func stemmaWordAt(creator *g, pc, sp, ret uintptr) (w uintptr, ok bool) {
 	lock(&stemma.lock)
-	frames, _ := stemmaWalk(creator, creator.sched.pc, creator.sched.sp, 0, false)
-	if n := len(frames); n > 0 && frames[n-1].PC == pc && frames[n-1].Slot != 0 {
+	frames, _ := stemmaWalk(creator, pc, sp, 0, false)
+	if n := len(frames); n > 0 && frames[n-1].PC == ret && frames[n-1].Slot != 0 {
 		w, ok = *(*uintptr)(unsafe.Pointer(frames[n-1].Slot)), true
 	}
 	unlock(&stemma.lock)

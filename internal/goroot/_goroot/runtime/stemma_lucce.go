@@ -177,8 +177,14 @@ func stemmaLucceNewG(newg, creator *g, callerpc uintptr) {
 	if creator.stemma.Ctx == uintptr(unsafe.Pointer(&stemmaGoCell)) {
 		pair := creator.stemma.Pair()
 		hi, lo = stemmaLucceCapture(creator, uint64(pair.ID), uint64(pair.Version), callerpc)
-	} else if hi, lo = stemmaLucceCaptured(creator, creator.sched.pc, creator.sched.sp, callerpc); lo == 0 {
-		return
+	} else {
+		pc, sp := creator.sched.pc, creator.sched.sp
+		if creator == getg() { // the function of a timer runs on g0, which systemstack does not leave
+			pc, sp = sys.GetCallerPC(), sys.GetCallerSP()
+		}
+		if hi, lo = stemmaLucceCaptured(creator, pc, sp, callerpc); lo == 0 {
+			return
+		}
 	}
 	newg.stemma.Start, newg.stemma.From = uintptr(hi), uintptr(lo)
 	if stemmaWants(layout.EventGo) && getg().m.p != 0 {

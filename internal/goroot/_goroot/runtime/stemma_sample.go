@@ -329,7 +329,7 @@ func stemmaSampleTick(now, dt int64) (running int) {
 	}
 	if dt >= 10e6 || stemmaSmp.Stat(layout.StatTicks)%64 == 0 {
 		stemmaSmp.Set(layout.StatSamplerCPU, stemmaThreadCPU())
-		stemmaSmp.Set(layout.StatProcessCPU, stemmaProcessCPU()-stemmaSmp.began)
+		stemmaNoteProcessCPU()
 	}
 	stemmaDrain()
 	if now-stemmaSmp.retrieved > stemmaRetrieve {

@@ -154,6 +154,18 @@ func stemmaStopThreads() {
 	unlock(&ts.lock)
 }
 
+// stemmaNoteProcessCPU notes what the process has used while it was sampled, unless sampling has stopped: then that is
+// noted, and what comes after it is not to be in it. It runs on the sampler thread.
+//
+//go:nowritebarrierrec
+func stemmaNoteProcessCPU() {
+	lock(&stemmaThreads.lock)
+	if stemmaSmp.active.Load() != 0 {
+		stemmaSmp.Set(layout.StatProcessCPU, stemmaProcessCPU()-stemmaSmp.began)
+	}
+	unlock(&stemmaThreads.lock)
+}
+
 // stemmaBuffer returns the thread's buffer for one stack trace, nil if there is no memory.
 // It may run in a signal handler: mmap is a system call and nothing else there.
 //
