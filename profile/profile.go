@@ -206,8 +206,23 @@ type Weight struct {
 // OpClasses are the words for classes of operations.
 func OpClasses() []string { return layout.OpClassNames[:] }
 
-// IsOperation reports whether a class is one of operations. Only tables of costs need the others.
+// IsOperation reports whether a class is one of operations. Only tables of costs need the others. Those of class
+// counted are all operations once more, as they are the same on all machines.
 func IsOperation(class uint32) bool { return layout.OpClass(class).IsOperation() }
+
+// CountedClass returns the class of the operations that count in the function, or [AnyClass] in a record of stemma 0.1,
+// where those of any class count that are operations.
+func (f *Func) CountedClass() uint32 {
+	for _, w := range f.Weights {
+		if layout.OpClass(w.Class) == layout.OpCounted {
+			return w.Class
+		}
+	}
+	return AnyClass
+}
+
+// AnyClass is no class of operations, see [Func.CountedClass].
+const AnyClass = ^uint32(0)
 
 // An Inlined is a call that the compiler inlined into a function.
 type Inlined struct {

@@ -16,8 +16,8 @@ type costs []float64
 
 // of returns the estimate for operations of all classes.
 func (c costs) of(ops []int64) (sum float64) {
-	for k, n := range ops {
-		sum += c[k] * float64(n)
+	for k, cost := range c {
+		sum += cost * float64(ops[k])
 	}
 	return sum
 }

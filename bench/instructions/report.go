@@ -9,13 +9,14 @@ import (
 	"sort"
 
 	"github.com/stemma-go/stemma/bench/internal/table"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/profile"
 )
 
-// A pair is what was counted of one function: operations of each class, and instructions.
+// A pair is what was counted of one function: operations of each class, those that count, and instructions.
 type pair struct {
 	ops          []int64
-	sum          float64 // of ops
+	sum          float64
 	instructions float64
 }
 
@@ -29,12 +30,7 @@ func (c *counted) pairs(arch string) (list []pair, total float64) {
 		n := float64(c.Instructions[arch][name])
 		total += n
 		if ops, ok := c.Ops[name]; ok {
-			p := pair{ops: ops, instructions: n}
-			for class, k := range ops {
-				if profile.IsOperation(uint32(class)) {
-					p.sum += float64(k)
-				}
-			}
+			p := pair{ops: ops, sum: float64(ops[layout.OpCounted]), instructions: n}
 			if n > other*p.sum {
 				continue
 			}
@@ -91,7 +87,7 @@ func without(all []counted, i int, arch string) costs {
 			instructions = append(instructions, p.instructions)
 		}
 	}
-	return fit(ops, instructions, len(profile.OpClasses()))
+	return fit(ops, instructions, int(layout.OpCounted))
 }
 
 // costTable shows what an operation of each class costs on each architecture.
@@ -102,7 +98,7 @@ func costTable(all []counted, targets []string) *table.Table {
 	for i, arch := range targets {
 		found[i] = without(all, -1, arch)
 	}
-	for k, class := range profile.OpClasses() {
+	for k, class := range profile.OpClasses()[:layout.OpCounted] {
 		row := []string{class}
 		for i := range targets {
 			row = append(row, fmt.Sprintf("%.3f", found[i][k]))

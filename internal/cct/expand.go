@@ -302,7 +302,8 @@ func (x *expander) values(i int) []uint64 {
 // weigh adds what the counters of node i say of its operations, and of those of the calls that are inlined into its
 // function. They are 0 or more, though weights may be negative, if all counters are of one moment.
 func (x *expander) weigh(i int, counts []uint64) {
-	weights := x.p.Funcs[x.p.Nodes[i].Func].Weights
+	fn := &x.p.Funcs[x.p.Nodes[i].Func]
+	weights := fn.Weights
 	_, varies := x.column.Varies()
 	// counter 0 may not be, in a part of a run that began in the function
 	counted := func(n uint64) bool { return n > 0 }
@@ -310,11 +311,12 @@ func (x *expander) weigh(i int, counts []uint64) {
 		return
 	}
 	clear(x.sums)
+	class := fn.CountedClass()
 	for _, w := range weights {
 		cost := 0.0
 		if x.costs != nil {
 			cost = x.costs[w.Class]
-		} else if profile.IsOperation(w.Class) {
+		} else if w.Class == class || class == profile.AnyClass && profile.IsOperation(w.Class) {
 			cost = 1
 		}
 		if varies && w.N < 0 {

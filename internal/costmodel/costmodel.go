@@ -93,7 +93,7 @@ func (t *Table) Write(w io.Writer) error {
 	if _, err := fmt.Fprintln(w, t.Release); err != nil {
 		return err
 	}
-	for class, c := range t.Costs {
+	for class, c := range t.Costs[:layout.OpCounted] {
 		if _, err := fmt.Fprintf(w, "%s %.3f\n", layout.OpClassNames[class], c); err != nil {
 			return err
 		}
@@ -119,8 +119,8 @@ func read(r io.Reader) (*Table, error) {
 		}
 		seen++
 	}
-	if seen != len(t.Costs) {
-		return nil, fmt.Errorf("%d classes, want %d", seen, len(t.Costs))
+	if seen != int(layout.OpCounted) {
+		return nil, fmt.Errorf("%d classes, want %d", seen, layout.OpCounted)
 	}
 	return t, lines.Err()
 }

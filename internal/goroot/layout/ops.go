@@ -62,6 +62,10 @@ const (
 
 	OpWiden // to a wider integer, of what was loaded
 	OpZero  // to a wider integer, of an unsigned one of 16 or 32 bits
+
+	// OpCounted are the operations that count: of any class, and the same on all machines. The others say what machines
+	// make of them. Records without any are of stemma 0.1 or earlier, where those that are operations counted.
+	OpCounted
 	NumOpClasses
 )
 
@@ -93,4 +97,4 @@ var OpClassNames = [NumOpClasses]string{"int", "bits", "mul", "wide", "div", "fl
 	"move", "check", "branch", "call", "return", "atomic", "shift", "shiftby", "shiftany", "compare", "bool", "extend",
 	"select", "place", "rotate", "zeros", "swap", "nil", "slice", "clear", "table", "leave", "bytes", "barrier",
 	"argument", "result", "phi", "jump", "join", "symbol", "constant", "spill", "reload", "far", "frame", "pieces",
-	"big", "word", "uword", "half", "kept", "mark", "widen", "zero"}
+	"big", "word", "uword", "half", "kept", "mark", "widen", "zero", "counted"}

@@ -21,6 +21,7 @@ type StemmaCounters struct {
 
 	Ops     bool // operations are counted
 	Each    bool // in each block on its own, to check what is derived without
+	Flow    *stemmaFlow
 	Weights []StemmaWeight
 }
 
@@ -154,7 +155,7 @@ func stemmaMerge(f *Func) {
 		return
 	}
 	stemmaDropCounts(f)
-	stemmaCountOps(f)
+	stemmaWeigh(f)
 	stores := map[int][]*Value{}
 	for _, b := range f.Blocks {
 		for _, v := range b.Values {

@@ -7,17 +7,20 @@ import (
 	"cmd/internal/src"
 	"container/heap"
 	rec "internal/runtime/stemma/layout"
+	"slices"
 	"strings"
 )
 
 // Operations are counted instead of bytecodes (CCCP, section 5.1).
-// What a block costs is known when its generic SSA is final: before write barriers, which depend on the
-// collector, and before the back end. How often it runs follows from counters on some of the edges
-// of the flow graph: those that a spanning tree leaves out (Knuth and Stevenson, 1973; Ball and
-// Larus, 1994). The tree leads from each block to the function's exit, so that an invocation that never
-// comes to an end, or is left by a panic, counts as if it had gone on along the tree: no count is negative.
+// What a block executes of them is known early, where it is the same for all machines (stemmaCounted). How often it
+// runs follows from counters on some of the edges of the flow graph: those that a spanning tree leaves out (Knuth and
+// Stevenson, 1973; Ball and Larus, 1994). The tree leads from each block to the function's exit, so that an invocation
+// that never comes to an end, or is left by a panic, counts as if it had gone on along the tree: no count is negative.
 // The compiler solves the equations. What the reader gets is a weight for each counter:
-// operations of a class, in an inlined call, each time.
+// operations, in an inlined call, each time.
+//
+// What a block costs is known when its generic SSA is final: before write barriers, which depend on the collector, and
+// before the back end. Blocks have been joined then, and some are gone; none is new.
 
 // A StemmaWeight says what an increment of a counter stands for. N is negative where the edge that the counter is
 // on is cheaper than the way that the tree knows.
@@ -33,7 +36,8 @@ type StemmaOps struct {
 	Class   rec.OpClass
 }
 
-// stemmaCountOps adds the counters that tell how often each block is executed.
+// stemmaCountOps adds the counters that tell how often each block is executed. It runs before arguments of calls are
+// those of a machine.
 func stemmaCountOps(f *Func) {
 	if !f.Stemma.Ops {
 		return
@@ -43,17 +47,42 @@ func stemmaCountOps(f *Func) {
 		return
 	}
 	deadcode(f)
-	critical(f)
 	f.invalidateCFG()
 	g := newStemmaFlow(f, node)
 	if f.Stemma.Each {
 		g.each()
 	} else {
 		g.grow()
-		g.weigh()
+		g.choose()
 	}
+	f.Stemma.Flow = g
 	if len(g.counts) > 0 {
+		f.invalidateCFG()
 		stemmaIncrement(f, node, g.counts)
+	}
+}
+
+// stemmaWeigh says what the counters of operations stand for, when it is known what blocks cost.
+func stemmaWeigh(f *Func) {
+	g, node := f.Stemma.Flow, stemmaNodeOf(f)
+	if g == nil || node == nil {
+		return
+	}
+	own := stemmaOwn(f, node)
+	c := newStemmaCosts(f, own)
+	for _, b := range f.Blocks {
+		g.costs[b.ID] = g.costsOf(b, own, c)
+	}
+	for _, s := range g.stands {
+		var weights []stemmaN
+		if f.Stemma.Each {
+			weights = g.of(s.from)
+		} else {
+			weights = g.between(s.from, s.to)
+		}
+		for _, w := range weights {
+			f.Stemma.Weights = append(f.Stemma.Weights, StemmaWeight{s.counter, w.StemmaOps, w.n})
+		}
 	}
 }
 
@@ -71,14 +100,26 @@ func stemmaNodeOf(f *Func) *Value {
 }
 
 // A stemmaFlow is the flow graph of a function with the tree of edges that are not counted. A block's counter
-// lies at its beginning, so an operation is counted when its block is entered.
+// lies at its beginning, so an operation is counted when its block is entered. Blocks are known by their IDs, since
+// some go before weights are made.
 type stemmaFlow struct {
 	f      *Func
-	own    map[*Value]bool      // what is there to count, and no operation
-	next   map[*Block]*Block    // the tree: where each block leads; nil is the exit
-	depth  map[*Block]int       // of a block in the tree
-	ops    map[*Block][]stemmaN // what a block executes
-	counts map[*Block]int       // the counters that are at the beginning of blocks
+	next   map[ID]ID        // the tree: where each block leads; stemmaExit is the exit
+	depth  map[ID]int       // of a block in the tree
+	ops    map[ID][]stemmaN // what a block executes, by families
+	costs  map[ID][]stemmaN // what it costs, by classes
+	counts map[*Block]int   // the counters that are at the beginning of blocks
+	stands []stemmaStands
+}
+
+// stemmaExit is where the tree ends.
+const stemmaExit ID = -1
+
+// A stemmaStands says what an increment of a counter stands for: the way of the tree from one block, less that from
+// another one.
+type stemmaStands struct {
+	counter  int
+	from, to ID
 }
 
 // A stemmaN is a number of operations.
@@ -88,18 +129,12 @@ type stemmaN struct {
 }
 
 func newStemmaFlow(f *Func, node *Value) *stemmaFlow {
-	g := &stemmaFlow{f: f, own: map[*Value]bool{node: true}, next: map[*Block]*Block{}, depth: map[*Block]int{},
-		ops: map[*Block][]stemmaN{}, counts: map[*Block]int{}}
-	g.findOwn(node)
-	c := newStemmaCosts(f, g.own)
-	for _, b := range f.Blocks {
-		g.ops[b] = g.opsOf(b, c)
-	}
-	return g
+	return &stemmaFlow{f: f, next: map[ID]ID{}, depth: map[ID]int{}, ops: stemmaCounted(f, stemmaOwn(f, node)),
+		costs: map[ID][]stemmaN{}, counts: map[*Block]int{}}
 }
 
-// succs calls do for the edges of b that programs have: not that to the slow path of function entry.
-func (g *stemmaFlow) succs(b *Block, do func(i int, to *Block)) {
+// stemmaSuccs calls do for the edges of b that programs have: not that to the slow path of function entry.
+func stemmaSuccs(b *Block, do func(i int, to *Block)) {
 	for i, e := range b.Succs {
 		if len(b.Succs) == 1 || !stemmaIsSlowGeneric(e.b) {
 			do(i, e.b)
@@ -154,7 +189,7 @@ func (g *stemmaFlow) grow() {
 	order := 0
 	in := map[*Block][]stemmaEdge{}
 	for _, b := range g.f.Blocks {
-		g.succs(b, func(i int, to *Block) {
+		stemmaSuccs(b, func(i int, to *Block) {
 			in[to] = append(in[to], stemmaEdge{b, to, g.weight(b, i, to), order})
 			order++
 		})
@@ -164,12 +199,13 @@ func (g *stemmaFlow) grow() {
 		}
 	}
 	add := func(e stemmaEdge) {
-		if _, done := g.next[e.from]; done {
+		if _, done := g.next[e.from.ID]; done {
 			return
 		}
-		g.next[e.from], g.depth[e.from] = e.to, 1
+		g.next[e.from.ID], g.depth[e.from.ID] = stemmaExit, 1
 		if e.to != nil {
-			g.depth[e.from] += g.depth[e.to]
+			g.next[e.from.ID] = e.to.ID
+			g.depth[e.from.ID] += g.depth[e.to.ID]
 		}
 		for _, before := range in[e.from] {
 			heap.Push(open, before)
@@ -191,7 +227,7 @@ func (g *stemmaFlow) grow() {
 // that lead to it: it is in a loop without an exit, and never before the node is known.
 func (g *stemmaFlow) left() *Block {
 	for _, b := range g.f.postorder() {
-		if _, done := g.next[b]; !done {
+		if _, done := g.next[b.ID]; !done {
 			return b
 		}
 	}
@@ -225,40 +261,49 @@ func (g *stemmaFlow) each() {
 	for _, b := range g.f.Blocks {
 		switch {
 		case b == g.f.Entry: // there the node is not known yet
-			g.put(0, g.ops[b])
-		case stemmaCounts(g.ops[b]):
-			g.put(g.counterOf(b), g.ops[b])
+			g.stands = append(g.stands, stemmaStands{0, b.ID, stemmaExit})
+		case stemmaCounts(g.ops[b.ID]):
+			g.stands = append(g.stands, stemmaStands{g.counterOf(b), b.ID, stemmaExit})
 		}
 	}
 }
 
-// weigh gives counters to the edges that the tree leaves out, and says what they stand for.
-func (g *stemmaFlow) weigh() {
-	g.put(0, g.between(g.f.Entry, nil))
-	for _, b := range g.f.Blocks {
-		rest := g.next[b]
-		first := true // two edges of a block may lead to one other block only after critical edges are split
-		g.succs(b, func(_ int, to *Block) {
-			if to == rest && first {
+// choose gives counters to the edges that the tree leaves out, where they make a difference.
+func (g *stemmaFlow) choose() {
+	g.stands = append(g.stands, stemmaStands{0, g.f.Entry.ID, stemmaExit})
+	for _, b := range slices.Clone(g.f.Blocks) { // without those that are made here
+		rest := g.next[b.ID]
+		first := true // two edges of a block may lead to one other block
+		stemmaSuccs(b, func(i int, to *Block) {
+			if to.ID == rest && first {
 				first = false
 				return
 			}
-			if w := g.between(to, rest); stemmaCounts(w) {
+			if stemmaCounts(g.between(to.ID, rest)) {
 				if b == g.f.Entry && len(b.Succs) > 1 {
 					g.f.Fatalf("stemma: an edge before the node is known has a counter")
 				}
-				g.put(g.counterAt(b, to), w)
+				g.stands = append(g.stands, stemmaStands{g.counterAt(b, i), to.ID, rest})
 			}
 		})
 	}
 }
 
-// counterAt returns the counter of an edge, which is that of one of its ends: no edge is critical.
-func (g *stemmaFlow) counterAt(from, to *Block) int {
-	if len(to.Preds) > 1 {
+// counterAt returns the counter of edge i of a block, which is that of one of its ends, or of a block on its way.
+func (g *stemmaFlow) counterAt(from *Block, i int) int {
+	e := from.Succs[i]
+	switch {
+	case len(e.b.Preds) == 1:
+		return g.counterOf(e.b)
+	case len(from.Succs) == 1:
 		return g.counterOf(from)
 	}
-	return g.counterOf(to)
+	between := g.f.NewBlock(BlockPlain)
+	between.Pos = from.Pos
+	between.Preds = append(between.Preds, Edge{from, i})
+	between.Succs = append(between.Succs, e)
+	from.Succs[i], e.b.Preds[e.i] = Edge{between, 0}, Edge{between, 0}
+	return g.counterOf(between)
 }
 
 // counterOf returns the counter at the beginning of b.
@@ -274,33 +319,15 @@ func (g *stemmaFlow) counterOf(b *Block) int {
 
 // stemmaCounts reports whether these differ from nothing in operations, by families: what only costs has no counters.
 func stemmaCounts(list []stemmaN) bool {
-	sums := map[StemmaOps]int{}
-	for _, o := range list {
-		if o.Class.IsOperation() {
-			sums[StemmaOps{o.Inlined, o.Class.Family()}] += o.n
-		}
-	}
-	for _, n := range sums {
-		if n != 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(o stemmaN) bool { return o.n != 0 })
 }
 
-// put says that counter c has these weights.
-func (g *stemmaFlow) put(c int, weights []stemmaN) {
-	for _, w := range weights {
-		g.f.Stemma.Weights = append(g.f.Stemma.Weights, StemmaWeight{c, w.StemmaOps, w.n})
-	}
-}
-
-// between returns the operations on the tree's way from a to the exit, less those on that from b.
-func (g *stemmaFlow) between(a, b *Block) []stemmaN {
+// between returns what is on the tree's way from block a to the exit, less what is on that from b.
+func (g *stemmaFlow) between(a, b ID) []stemmaN {
 	var sum []stemmaN
 	at := map[StemmaOps]int{}
-	add := func(x *Block, sign int) {
-		for _, o := range g.ops[x] {
+	add := func(x ID, sign int) {
+		for _, o := range g.of(x) {
 			i, ok := at[o.StemmaOps]
 			if !ok {
 				i = len(sum)
@@ -319,32 +346,43 @@ func (g *stemmaFlow) between(a, b *Block) []stemmaN {
 			b = g.next[b]
 		}
 	}
-	left := sum[:0]
-	for _, o := range sum {
-		if o.n != 0 {
-			left = append(left, o)
-		}
-	}
-	return left
+	return slices.DeleteFunc(sum, func(o stemmaN) bool { return o.n == 0 })
 }
 
-// opsOf returns what b executes, and what that costs.
-func (g *stemmaFlow) opsOf(b *Block, c *stemmaCosts) []stemmaN {
-	var list []stemmaN
-	add := func(pos src.XPos, class rec.OpClass, n int) {
-		o := StemmaOps{base.Ctxt.InnermostPos(pos).Base().InliningIndex(), class}
-		for i := range list {
-			if list[i].StemmaOps == o {
-				list[i].n += n
-				return
-			}
-		}
-		if n != 0 {
-			list = append(list, stemmaN{o, n})
+// of returns what a block executes: by families while counters are chosen, and together with its costs afterwards.
+func (g *stemmaFlow) of(id ID) []stemmaN {
+	if len(g.costs) == 0 {
+		return g.ops[id]
+	}
+	var list stemmaList
+	for _, o := range g.ops[id] {
+		list.add(o.Inlined, rec.OpCounted, o.n)
+	}
+	return append(list, g.costs[id]...)
+}
+
+// A stemmaList is operations of several classes and inlined calls.
+type stemmaList []stemmaN
+
+func (l *stemmaList) add(inlined int, class rec.OpClass, n int) {
+	o := StemmaOps{inlined, class}
+	for i := range *l {
+		if (*l)[i].StemmaOps == o {
+			(*l)[i].n += n
+			return
 		}
 	}
+	if n != 0 {
+		*l = append(*l, stemmaN{o, n})
+	}
+}
+
+// costsOf returns what b costs.
+func (g *stemmaFlow) costsOf(b *Block, own map[*Value]bool, c *stemmaCosts) []stemmaN {
+	var list stemmaList
+	add := func(pos src.XPos, class rec.OpClass, n int) { list.add(stemmaInlinedAt(pos), class, n) }
 	for _, v := range b.Values {
-		if g.own[v] {
+		if own[v] {
 			continue
 		}
 		if class, n := stemmaClassOf(v); n != 0 {
@@ -355,7 +393,7 @@ func (g *stemmaFlow) opsOf(b *Block, c *stemmaCosts) []stemmaN {
 	switch b.Kind {
 	case BlockIf:
 		n := 0
-		g.succs(b, func(int, *Block) { n++ })
+		stemmaSuccs(b, func(int, *Block) { n++ })
 		if n > 1 {
 			add(b.Pos, rec.OpBranch, 1)
 		}
@@ -370,10 +408,15 @@ func (g *stemmaFlow) opsOf(b *Block, c *stemmaCosts) []stemmaN {
 	return list
 }
 
-// findOwn finds the values that are there to count: what stores contexts and counters, and what only such values use.
-func (g *stemmaFlow) findOwn(node *Value) {
+// stemmaInlinedAt returns the innermost inlined call that a position is in, or -1.
+func stemmaInlinedAt(pos src.XPos) int { return base.Ctxt.InnermostPos(pos).Base().InliningIndex() }
+
+// stemmaOwn returns the values that are there to count, and no operations: what stores contexts and counters, and what
+// only such values use.
+func stemmaOwn(f *Func, node *Value) map[*Value]bool {
+	own := map[*Value]bool{node: true}
 	uses := map[*Value]int{}
-	for _, b := range g.f.Blocks {
+	for _, b := range f.Blocks {
 		for _, v := range b.Values {
 			for _, a := range v.Args {
 				uses[a]++
@@ -387,12 +430,12 @@ func (g *stemmaFlow) findOwn(node *Value) {
 	mark := func(v *Value) {
 		ours := !v.Type.IsMemory() || v.Op == OpStemmaCount || v.Op == OpStore || v.Op == OpVarLive || v.Op == OpWB ||
 			v.Op == OpStemmaEnter
-		if !g.own[v] && v.Op != OpPhi && ours {
-			g.own[v] = true
+		if !own[v] && v.Op != OpPhi && ours {
+			own[v] = true
 			work = append(work, v)
 		}
 	}
-	for _, b := range g.f.Blocks {
+	for _, b := range f.Blocks {
 		for _, v := range b.Values {
 			if stemmaCounterOf(v) >= 0 || stemmaTouches(v) || stemmaCallsSlow(v) {
 				mark(v)
@@ -413,6 +456,7 @@ func (g *stemmaFlow) findOwn(node *Value) {
 			}
 		}
 	}
+	return own
 }
 
 // stemmaTouches reports whether v loads or stores a field of g, which only counting does, or the frame's slot.

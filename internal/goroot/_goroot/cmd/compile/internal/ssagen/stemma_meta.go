@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"os"
 	"reflect"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -340,6 +341,8 @@ func (m *stemmaMeta) takeWeights(c *ssa.StemmaCounters) {
 		}
 		m.weights[i].N += w.N
 	}
+	// What one way has and the other one as well is no difference.
+	m.weights = slices.DeleteFunc(m.weights, func(w ssa.StemmaWeight) bool { return w.N == 0 })
 }
 
 // stemmaMetas collects metadata from the concurrent back end; StemmaEmit writes it.
