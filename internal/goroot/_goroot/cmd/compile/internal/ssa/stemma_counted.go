@@ -159,6 +159,8 @@ func (c *stemmaCounter) operations(v *Value) int {
 		return 0
 	case v.Op == OpStore:
 		return stemmaWords(v.Args[1])
+	case v.Op == OpStaticLECall && stemmaIsMove(v):
+		return int(v.Args[2].AuxInt+7) / 8
 	}
 	_, ops := stemmaClassOf(v)
 	return ops
@@ -178,6 +180,13 @@ func stemmaIsHome(v *Value) bool {
 		return what.Aux.(*AuxNameOffset).Name == to.Aux
 	}
 	return what.Op == OpSelectN && !CanSSA(what.Type)
+}
+
+// stemmaIsMove reports whether v calls what copies memory for so few bytes that some machine copies them here.
+func stemmaIsMove(v *Value) bool {
+	const most = 64 // bytes, see isInlinableMemmove
+	fn := v.Aux.(*AuxCall).Fn
+	return fn != nil && fn.Name == "runtime.memmove" && v.Args[2].Op == OpConst64 && v.Args[2].AuxInt <= most
 }
 
 // stemmaWords returns how many words v takes, 1 at least.
