@@ -206,8 +206,8 @@ type Weight struct {
 // OpClasses are the words for classes of operations.
 func OpClasses() []string { return layout.OpClassNames[:] }
 
-// IsOperation reports whether a class is one of operations. Only tables of costs need the others. Those of class
-// counted are all operations once more, as they are the same on all machines.
+// IsOperation reports whether a class is one of operations. Only tables of costs need the others, and class counted,
+// which has all operations once more, as they are the same on all machines.
 func IsOperation(class uint32) bool { return layout.OpClass(class).IsOperation() }
 
 // CountedClass returns the class of the operations that count in the function, or [AnyClass] in a record of stemma 0.1,

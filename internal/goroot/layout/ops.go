@@ -69,8 +69,8 @@ const (
 	NumOpClasses
 )
 
-// IsOperation reports whether c is one of operations.
-func (c OpClass) IsOperation() bool { return c < OpBytes || c >= OpWiden }
+// IsOperation reports whether c is one of operations, each of which has one class. OpCounted has them all once more.
+func (c OpClass) IsOperation() bool { return c < OpBytes || c == OpWiden || c == OpZero }
 
 // Family returns the class of operations that c is a finer part of. Families decide what is counted, so that finer
 // classes cost a program nothing.

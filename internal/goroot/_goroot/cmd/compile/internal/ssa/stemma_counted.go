@@ -8,8 +8,8 @@ import (
 
 // What is counted as an operation is the same for all machines (CCCP, section 5.1). It is read off SSA before the
 // compiler decides which arguments and results go through registers: machines have more of them or fewer. Later some
-// branches become selections, which also depends on the machine. So the operations of a branch that some machine may
-// replace count as if it did, whatever this one does.
+// branches become selections, which also depends on the machine. So those count as selections which do on the machine
+// that has fewest (stemmaSelects). Counters keep the others branches, on each machine.
 
 // stemmaCounted returns the operations of each block, by families.
 func stemmaCounted(f *Func, own map[*Value]bool) map[ID][]stemmaN {
@@ -17,8 +17,11 @@ func stemmaCounted(f *Func, own map[*Value]bool) map[ID][]stemmaN {
 	for _, b := range f.Blocks {
 		c.block(b, own)
 	}
+	selected := c.selections(f)
 	for _, b := range f.Blocks {
-		c.branch(b)
+		if stemmaBranches(b) && !selected[b] {
+			c.ops[b.ID].add(stemmaInlinedAt(b.Pos), rec.OpBranch, 1)
+		}
 	}
 	counted := map[ID][]stemmaN{}
 	for id, list := range c.ops {
@@ -50,76 +53,11 @@ func (c *stemmaCounter) block(b *Block, own map[*Value]bool) {
 	}
 }
 
-// branch counts what it takes to go one way or another at the end of b.
-func (c *stemmaCounter) branch(b *Block) {
-	if b.Kind != BlockIf {
-		return
-	}
+// stemmaBranches reports whether the program goes one way or another at the end of b.
+func stemmaBranches(b *Block) bool {
 	ways := 0
 	stemmaSuccs(b, func(int, *Block) { ways++ })
-	if ways < 2 || stemmaAsksMachine(b) {
-		return
-	}
-	arms, post := c.selection(b)
-	if post == nil {
-		c.ops[b.ID].add(stemmaInlinedAt(b.Pos), rec.OpBranch, 1)
-		return
-	}
-	for _, arm := range arms {
-		for _, o := range c.ops[arm.ID] {
-			c.ops[b.ID].add(o.Inlined, o.Class, o.n)
-		}
-		c.ops[arm.ID] = nil
-	}
-	for _, v := range post.Values {
-		if v.Op == OpPhi && !v.Type.IsMemory() {
-			c.ops[b.ID].add(stemmaInlinedAt(v.Pos), rec.OpInt, 1)
-		}
-	}
-}
-
-// selection returns the blocks that are on one way only from b, and the one in which the ways meet, if a machine may
-// execute all of them and select the results; else post is nil.
-func (c *stemmaCounter) selection(b *Block) (arms []*Block, post *Block) {
-	const most = 2 // operations of a block, as in pass branchelim
-	if b.Likely != BranchUnknown {
-		return nil, nil
-	}
-	for _, e := range b.Succs {
-		to := e.b
-		if isLeafPlain(to) && to != b {
-			ops := 0
-			for _, o := range c.ops[to.ID] {
-				ops += o.n
-			}
-			if ops > most || !canSpeculativelyExecute(to) {
-				return nil, nil
-			}
-			arms = append(arms, to)
-			to = to.Succs[0].b
-		}
-		if post != nil && to != post {
-			return nil, nil
-		}
-		post = to
-	}
-	if len(arms) == 0 || post == b || len(post.Preds) != 2 {
-		return nil, nil
-	}
-	phis := 0
-	for _, v := range post.Values {
-		if v.Op != OpPhi {
-			continue
-		}
-		if v.Type.IsMemory() || v.Type.IsFloat() || v.Type.IsBoolean() {
-			return nil, nil
-		}
-		phis++
-	}
-	if phis == 0 {
-		return nil, nil
-	}
-	return arms, post
+	return b.Kind == BlockIf && ways > 1 && !stemmaAsksMachine(b)
 }
 
 // stemmaAsksMachine reports whether block b ends in a choice by what the processor has, which not all machines ask.

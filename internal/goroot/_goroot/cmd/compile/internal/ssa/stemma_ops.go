@@ -20,7 +20,7 @@ import (
 // operations, in an inlined call, each time.
 //
 // What a block costs is known when its generic SSA is final: before write barriers, which depend on the collector, and
-// before the back end. Blocks have been joined then, and some are gone; none is new.
+// before the back end. Blocks have been joined then, and some are gone; none is new but those that have counters.
 
 // A StemmaWeight says what an increment of a counter stands for. N is negative where the edge that the counter is
 // on is cheaper than the way that the tree knows.
@@ -59,6 +59,8 @@ func stemmaCountOps(f *Func) {
 	if len(g.counts) > 0 {
 		f.invalidateCFG()
 		stemmaIncrement(f, node, g.counts)
+		copyelim(f)
+		deadcode(f) // the next passes take what is left of memory for something that is done
 	}
 }
 
@@ -68,6 +70,7 @@ func stemmaWeigh(f *Func) {
 	if g == nil || node == nil {
 		return
 	}
+	deadcode(f) // of what passes have put together there are the parts
 	own := stemmaOwn(f, node)
 	c := newStemmaCosts(f, own)
 	for _, b := range f.Blocks {
@@ -283,27 +286,30 @@ func (g *stemmaFlow) choose() {
 				if b == g.f.Entry && len(b.Succs) > 1 {
 					g.f.Fatalf("stemma: an edge before the node is known has a counter")
 				}
-				g.stands = append(g.stands, stemmaStands{g.counterAt(b, i), to.ID, rest})
+				counter, from := g.counterAt(b, i)
+				g.stands = append(g.stands, stemmaStands{counter, from, rest})
 			}
 		})
 	}
 }
 
-// counterAt returns the counter of edge i of a block, which is that of one of its ends, or of a block on its way.
-func (g *stemmaFlow) counterAt(from *Block, i int) int {
+// counterAt returns the counter of edge i of a block, which is that of one of its ends, or of a block on its way; and
+// where the way of the tree begins that it stands for.
+func (g *stemmaFlow) counterAt(from *Block, i int) (counter int, begin ID) {
 	e := from.Succs[i]
 	switch {
 	case len(e.b.Preds) == 1:
-		return g.counterOf(e.b)
+		return g.counterOf(e.b), e.b.ID
 	case len(from.Succs) == 1:
-		return g.counterOf(from)
+		return g.counterOf(from), e.b.ID
 	}
 	between := g.f.NewBlock(BlockPlain)
 	between.Pos = from.Pos
 	between.Preds = append(between.Preds, Edge{from, i})
 	between.Succs = append(between.Succs, e)
 	from.Succs[i], e.b.Preds[e.i] = Edge{between, 0}, Edge{between, 0}
-	return g.counterOf(between)
+	g.next[between.ID], g.depth[between.ID] = e.b.ID, g.depth[e.b.ID]+1
+	return g.counterOf(between), between.ID
 }
 
 // counterOf returns the counter at the beginning of b.

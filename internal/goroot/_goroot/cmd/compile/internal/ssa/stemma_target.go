@@ -20,5 +20,8 @@ type stemmaTarget struct {
 	lower  func(f *Func) // what stemmaLower does; nil for nothing
 }
 
+// stemmaLeastSelections is the machine on which fewest branches become selections.
+const stemmaLeastSelections = "amd64"
+
 // StemmaTarget is what this compilation is for. Programs for others are not instrumented: nothing is defined there.
 var StemmaTarget = map[string]stemmaTarget{"amd64": stemmaAMD64, "arm64": stemmaARM64}[buildcfg.GOARCH]
