@@ -182,8 +182,12 @@ func stemmaLearnFirst(bp uintptr) {
 	if !stemma.encode.first {
 		return
 	}
-	for pc := stemmaReturnOf(bp); pc != stemmaGoexit && stemmaLearnPass(pc); pc = stemmaReturnOf(bp) {
-		bp = *(*uintptr)(unsafe.Pointer(bp))
+	// The frame in which the chain ends returns to goexit, of which each plugin has its own.
+	for next := uintptr(0); ; bp = next {
+		next = *(*uintptr)(unsafe.Pointer(bp))
+		if next == 0 || !stemmaLearnPass(stemmaReturnOf(bp)) {
+			return
+		}
 	}
 }
 

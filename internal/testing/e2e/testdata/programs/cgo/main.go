@@ -70,6 +70,7 @@ import "C"
 import (
 	"fmt"
 	"os"
+	"runtime/cgo"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -84,6 +85,7 @@ func main() {
 	recursion()
 	panics()
 	parallel()
+	handles()
 }
 
 var sink atomic.Int64
@@ -102,6 +104,27 @@ func leaves() {
 	for i := range 30 {
 		C.cLeaf(C.int(i))
 	}
+}
+
+// Functions of runtime/cgo call package sync.
+//
+//want:context [main];main.main;main.handles;main.middle;main.use;runtime/cgo.NewHandle 40
+//want:context [main];main.main;main.handles;main.middle;main.use;**;internal/sync.(*HashTrieMap[...]).Swap 40
+//go:noinline
+func handles() {
+	for range 20 {
+		middle()
+	}
+}
+
+//go:noinline
+func middle() { use(); use() }
+
+//go:noinline
+func use() {
+	h := cgo.NewHandle(1)
+	sink.Add(int64(h.Value().(int)))
+	h.Delete()
 }
 
 // C may change what counters are found with.

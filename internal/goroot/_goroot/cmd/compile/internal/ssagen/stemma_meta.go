@@ -188,6 +188,8 @@ func stemmaCallee(n *ir.CallExpr) (name string, kind int) {
 	switch {
 	case fn.Sym().Pkg == ir.Pkgs.Runtime || fn.Sym().Pkg.Path == "runtime":
 		return stemmaRuntimeCallee(name)
+	case fn.Sym().Pkg.Path == "runtime/cgo":
+		return name, layout.SitePanic // those of handles call package sync
 	case stemmaNative[fn.Sym().Pkg.Path]:
 		return name, layout.SiteNative
 	case fn.Func != nil && fn.Func.Pragma&StemmaBodyless != 0:

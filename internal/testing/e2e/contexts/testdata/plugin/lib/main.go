@@ -1,9 +1,15 @@
 // Package main is loaded by program plugin.
 package main
 
-// Work calls back, works, and calls itself.
+// Work calls back, works, starts a goroutine, and calls itself.
 func Work(f func()) {
 	spin()
+	done := make(chan bool)
+	go func() {
+		spin()
+		close(done)
+	}()
+	<-done
 	recur(3, f)
 }
 
