@@ -182,7 +182,7 @@ func stemmaLearnFirst(bp uintptr) {
 	if !stemma.encode.first {
 		return
 	}
-	// The frame in which the chain ends returns to goexit, of which each plugin has its own.
+	// The frame in which the chain ends returns to goexit. Each plugin has one of its own.
 	for next := uintptr(0); ; bp = next {
 		next = *(*uintptr)(unsafe.Pointer(bp))
 		if next == 0 || !stemmaLearnPass(stemmaReturnOf(bp)) {
