@@ -9,6 +9,7 @@ import (
 // TestTimers has goroutines that timers start, in g0: each knows what started it, also where an encoding has made the
 // word of g0 void.
 func TestTimers(t *testing.T) {
+	e2e.NeedMore(t)
 	for _, engine := range e2e.Few(1, "dacce", "lucce") {
 		t.Run(engine, func(t *testing.T) {
 			exe := e2e.BuildDir(t, "testdata/timers", "-engine="+engine)

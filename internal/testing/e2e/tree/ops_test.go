@@ -101,6 +101,9 @@ func TestCosts(t *testing.T) {
 		{"main.again", map[string]int{"int": 2, "kept": 1}},
 		{"main.distant", map[string]int{"load": 1, "far": 1, "frame": 0}},
 		{"main.roomy", map[string]int{"spill": 1, "reload": 2, "far": 0, "frame": 24 + 5}},
+		// Never and always one way, a thousand times each; and two selections each time.
+		{"main.heavy", map[string]int{"counted": 7*1000 + 3 + 8*1000 + 3, "select": 0}},
+		{"main.within", map[string]int{"branch": 1001, "select": 2000}},
 		{"main.pieces", map[string]int{"store": 1, "pieces": 3, "bytes": 0, "mark": 1}},
 	} {
 		have := classesOf(p, c.function)
@@ -112,7 +115,7 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// classesOf returns how many operations of each class, or what else costs something, the one call of a function has.
+// classesOf returns how many operations of each class, or what else costs something, the calls of a function have.
 func classesOf(p *profile.Profile, function string) map[string]int {
 	classes := map[string]int{}
 	for i, n := range p.Nodes {

@@ -33,7 +33,46 @@ func main() {
 	for _, n := range []number{new(word), new(word), new(text)} {
 		n.double()
 	}
+	fmt.Println(never(1000), always(1000), within(1000, 500))
 	forever()
+}
+
+// No machine selects where there is so much on the ways.
+//
+//go:noinline
+func heavy(n, limit, y int) (s int) {
+	for x := range n {
+		var z int
+		if x < limit {
+			z = x * y * y
+		} else {
+			z = ^y
+		}
+		s += z
+	}
+	return s
+}
+
+//go:noinline
+func never(n int) int { return heavy(n, 0, 7) + 1 }
+
+//go:noinline
+func always(n int) int { return heavy(n, n, 7) + 2 }
+
+// within has a selection on the way to another one.
+//
+//go:noinline
+func within(n, y int) (s int) {
+	for x := range n {
+		z := x
+		if x*7919&15 > 3 {
+			if y > x {
+				z = y
+			}
+		}
+		s += z
+	}
+	return s
 }
 
 // The methods of word and text are inlined into wrappers, through which an interface calls them.
