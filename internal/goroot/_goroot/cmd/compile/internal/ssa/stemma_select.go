@@ -8,8 +8,21 @@ import rec "internal/runtime/stemma/layout"
 // A stemmaJoined is a block with those that pass branchelim puts into it.
 type stemmaJoined struct {
 	blocks []*Block
-	values []*Value
-	end    *Block // how the last of them ends is how all of them do
+	values []*Value // up to stemmaFew and one more: then there are too many
+	end    *Block   // how the last of them ends is how all of them do
+}
+
+// stemmaFew is how many values may be on a way.
+const stemmaFew = 2
+
+// add adds values.
+func (j *stemmaJoined) add(values ...*Value) {
+	for _, v := range values {
+		if len(j.values) > stemmaFew {
+			return
+		}
+		j.values = append(j.values, v)
+	}
 }
 
 // leads reports whether nothing leads here but one block, and from here one way only.
@@ -23,7 +36,8 @@ func (c *stemmaCounter) selections(f *Func) map[*Block]bool {
 	defer f.retSparseSet(addresses)
 	joined, selected := map[*Block]*stemmaJoined{}, map[*Block]bool{}
 	for _, b := range f.Blocks {
-		joined[b] = &stemmaJoined{[]*Block{b}, b.Values, b}
+		joined[b] = &stemmaJoined{blocks: []*Block{b}, end: b}
+		joined[b].add(b.Values...)
 	}
 	for changed := true; changed; {
 		changed = false
@@ -79,7 +93,7 @@ func stemmaSelects(arms []*stemmaJoined, post *Block, addresses *sparseSet) bool
 		}
 		phis++
 	}
-	most := 2 // values of an arm
+	most := stemmaFew
 	if len(arms) == 2 {
 		most = 1
 	}
@@ -101,15 +115,19 @@ func (c *stemmaCounter) join(b *Block, j *stemmaJoined, arms []*stemmaJoined, po
 			c.ops[from.ID] = nil
 		}
 		j.blocks = append(j.blocks, arm.blocks...)
-		j.values = append(j.values[:len(j.values):len(j.values)], arm.values...)
+		j.add(arm.values...)
 	}
 	j.blocks = append(j.blocks, post.blocks...)
-	for _, v := range post.values {
-		if v.Op == OpPhi && v.Block == post.blocks[0] {
+	for _, v := range post.blocks[0].Values {
+		if v.Op == OpPhi && !v.Type.IsMemory() {
 			c.ops[b.ID].add(stemmaInlinedAt(v.Pos), rec.OpInt, 1)
-			v = &Value{Op: OpCondSelect, Type: v.Type, Args: v.Args}
+			j.add(&Value{Op: OpCondSelect, Type: v.Type, Args: v.Args})
 		}
-		j.values = append(j.values[:len(j.values):len(j.values)], v)
+	}
+	for _, v := range post.values {
+		if v.Op != OpPhi {
+			j.add(v)
+		}
 	}
 	j.end = post.end
 }
