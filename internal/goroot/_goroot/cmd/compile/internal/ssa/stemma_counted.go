@@ -9,7 +9,7 @@ import (
 // What is counted as an operation is the same for all machines (CCCP, section 5.1). It is read off SSA before the
 // compiler decides which arguments and results go through registers: machines have more of them or fewer. Later some
 // branches become selections, which also depends on the machine. So those count as selections which do on the machine
-// that has fewest (stemmaSelects). Counters keep the others branches, on each machine.
+// that has fewest (stemmaLeastSelections). Counters keep the others branches, on each machine.
 
 // stemmaCounted returns the operations of each block, by families.
 func stemmaCounted(f *Func, own map[*Value]bool) map[ID][]stemmaN {
