@@ -214,10 +214,8 @@ func processSchema(x *sealed.Interner) sealed.Schema[processRow] {
 			Set: func(r *processRow, v uint64) { r.Run = v }},
 		{Name: "pid", Max: math.MaxUint32, Get: func(r *processRow) uint64 { return uint64(uint32(r.PID)) },
 			Set: func(r *processRow, v uint64) { r.PID = int(v) }},
-		{Name: "start", Kind: sealed.Time, Get: func(r *processRow) uint64 { return nanoUnix(r.Start) },
-			Set: func(r *processRow, v uint64) {
-				r.Start = unixNano(v)
-			}},
+		{Name: "start", Kind: sealed.Time, Get: func(r *processRow) uint64 { return sealed.NanoUnix(r.Start) },
+			Set: func(r *processRow, v uint64) { r.Start = sealed.UnixNano(v) }},
 		text("go", x, func(r *processRow) *string { return &r.GoVersion }),
 		renamed("engine", x, formerEngines, func(r *processRow) *string { return &r.Engine }),
 		{Name: "flags", Kind: sealed.Flags, Words: []string{"full", "checked"},
@@ -270,21 +268,6 @@ func bits(flags ...bool) (v uint64) {
 	return v
 }
 
-// nanoUnix returns a time in nanoseconds since 1970, 0 for the zero time, and unixNano such a time.
-func nanoUnix(t time.Time) uint64 {
-	if t.IsZero() {
-		return 0
-	}
-	return uint64(t.UnixNano())
-}
-
-func unixNano(v uint64) time.Time {
-	if v == 0 {
-		return time.Time{}
-	}
-	return time.Unix(0, int64(v)).UTC()
-}
-
 func lossSchema(x *sealed.Interner) sealed.Schema[Loss] {
 	return sealed.Schema[Loss]{
 		text("kind", x, func(l *Loss) *string { return &l.Kind }),
@@ -327,8 +310,8 @@ func segmentSchema() sealed.Schema[segmentRow] {
 	}
 	at := func(name string, at func(*segmentRow) *time.Time) sealed.Field[segmentRow] {
 		return sealed.Field[segmentRow]{Name: name, Kind: sealed.Time,
-			Get: func(r *segmentRow) uint64 { return nanoUnix(*at(r)) },
-			Set: func(r *segmentRow, v uint64) { *at(r) = unixNano(v) }}
+			Get: func(r *segmentRow) uint64 { return sealed.NanoUnix(*at(r)) },
+			Set: func(r *segmentRow, v uint64) { *at(r) = sealed.UnixNano(v) }}
 	}
 	return sealed.Schema[segmentRow]{
 		num("process", sealed.Number, func(r *segmentRow) *uint32 { return &r.process }),

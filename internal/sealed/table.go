@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 )
 
 // A Kind is what the values of a column are.
@@ -38,6 +39,24 @@ const (
 	Child               // how many rows of the table with the column's name belong to this one
 	numKinds
 )
+
+// NanoUnix returns the value of a column of kind [Time]: 0 for a time that is not known or not after the year 1970
+// began.
+func NanoUnix(t time.Time) uint64 {
+	if t.IsZero() {
+		return 0
+	}
+	return uint64(max(t.UnixNano(), 0))
+}
+
+// UnixNano returns the time that a column of kind [Time] has as v, the zero time for what is none: 0, and what is too
+// large.
+func UnixNano(v uint64) time.Time {
+	if v == 0 || v > math.MaxInt64 {
+		return time.Time{}
+	}
+	return time.Unix(0, int64(v)).UTC()
+}
 
 // A File is a list of tables.
 type File struct {

@@ -49,6 +49,8 @@ type Set struct {
 	fetched map[uint64]time.Time // when that was asked for a run
 	ahead   iter.Seq[uint64]     // runs whose IDs are about to come; nil if that is not known
 
+	looks func() // for tests, before a path is looked at or opened
+
 	fingerprints decode.Fingerprints
 	seen         fingerprint.Set
 }
@@ -87,7 +89,7 @@ type contextRoot struct {
 // or directories of either; without a path those in the working directory. There
 // need not be any yet, unless it is clear that there will be none at one of the paths.
 func Open(paths ...string) (*Set, error) {
-	s := &Set{byRun: make(map[uint64][]*contextRecord), limit: maxOpen}
+	s := &Set{byRun: make(map[uint64][]*contextRecord), limit: maxOpen, looks: func() {}}
 	for _, path := range paths {
 		// The beginning has the number of its run. All of it is read when an ID of that run comes.
 		if info, err := os.Stat(path); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
@@ -154,7 +156,8 @@ func (s *Set) Empty() error {
 
 // Decode returns the context of an ID, without the frames of package stemma.
 func (s *Set) Decode(id ctxid.ID) (_ decode.Stack, err error) {
-	for range 2 {
+	// A record may have another name, get the last one between a scan and its opening, and is there the third time.
+	for range 3 {
 		for _, r := range s.byRun[id.Run] {
 			stack, failed := s.decodeIn(r, id)
 			switch {
@@ -290,6 +293,7 @@ func (s *Set) decodeIn(r *contextRecord, id ctxid.ID) (decode.Stack, error) {
 		if r.failed != nil && time.Since(r.tried) < retryEvery {
 			return decode.Stack{}, r.failed
 		}
+		s.looks()
 		if r.open, r.failed = openRecord(r.path, r.sealed); r.failed != nil {
 			r.tried = time.Now()
 			if _, err := os.Stat(r.path); err != nil {
@@ -385,52 +389,67 @@ func (s *Set) shrink(but *contextRecord) {
 	}
 }
 
-// scan looks for records that are new.
+// scan looks for records that are new. A program may begin a segment meanwhile, or some: what has the name of its live
+// directory gets that of a segment, and keeps it. So the live directory is looked at first, and then all segments that
+// there are by then: what was in either is found.
 func (s *Set) scan() {
 	for _, root := range s.roots {
-		info, err := os.Stat(root.path)
-		if err != nil {
+		if _, err := os.Stat(root.path); err != nil {
 			continue
 		}
 		if place, _ := store.Probe(root.path); !place.Dir || !root.files && place.Live() {
 			// It may be the record of another run now, and the former one a segment beside it.
+			delete(root.known, root.path)
+			s.look(root, root.path)
 			segments := store.Segments(root.path)
-			for _, path := range append(segments[max(0, len(segments)-2):], root.path) {
-				delete(root.known, path)
-			}
-			for _, path := range append(segments, root.path) {
+			for i, path := range segments {
+				if i >= len(segments)-2 {
+					delete(root.known, path)
+				}
 				s.look(root, path)
 			}
 			continue
 		}
-		// A change shortly after the listing may have got the same time.
-		if changed := info.ModTime(); changed != root.listed || time.Since(changed) < 50*time.Millisecond {
-			s.list(root)
-			root.listed = changed
+		root.list()
+		for path := range root.pending {
+			if _, _, ok := store.SegmentOf(path); !ok {
+				s.look(root, path)
+			}
 		}
+		root.list()
 		for path := range root.pending {
 			s.look(root, path)
 		}
 	}
 }
 
-// list notes which entries of a directory are new.
-func (s *Set) list(root *contextRoot) {
-	dir, err := os.Open(root.path)
+// list notes which entries of a directory are new, if it has changed.
+func (r *contextRoot) list() {
+	info, err := os.Stat(r.path)
+	if err != nil {
+		return
+	}
+	// A change shortly after the listing may have got the same time.
+	changed := info.ModTime()
+	if changed.Equal(r.listed) && time.Since(changed) >= 50*time.Millisecond {
+		return
+	}
+	dir, err := os.Open(r.path)
 	if err != nil {
 		return
 	}
 	defer dir.Close()
 	names, _ := dir.Readdirnames(-1) // in part, if it fails
 	for _, name := range names {
-		path := filepath.Join(root.path, name)
-		if !root.known[path] && (!root.files || strings.HasSuffix(name, store.SealedSuffix)) {
-			root.pending[path] = true
+		path := filepath.Join(r.path, name)
+		if !r.known[path] && (!r.files || strings.HasSuffix(name, store.SealedSuffix)) {
+			r.pending[path] = true
 		}
 	}
-	if !root.files {
-		root.lookAgain(names)
+	if !r.files {
+		r.lookAgain(names)
 	}
+	r.listed = changed
 }
 
 // lookAgain makes live directories that have segments be looked at again, and those of their segments that were the
@@ -468,6 +487,7 @@ func (s *Set) look(root *contextRoot, path string) {
 	if root.known[path] {
 		return
 	}
+	s.looks()
 	place, err := store.Probe(path)
 	if err != nil {
 		return // it has gone

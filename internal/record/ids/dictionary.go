@@ -10,6 +10,7 @@ import (
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/record/livedir"
 	"github.com/stemma-go/stemma/internal/record/raw"
+	"github.com/stemma-go/stemma/internal/sealed"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -162,7 +163,7 @@ func (r *Reader) epoch(f *livedir.File, off, end int64) (int64, error) {
 	}
 	h := raw.Load[layout.Epoch](b)
 	size := int64(h.Length)
-	info := EpochInfo{Time: time.Unix(0, int64(h.Time)).UTC(), MaxID: h.MaxID}
+	info := EpochInfo{Time: sealed.UnixNano(h.Time), MaxID: h.MaxID}
 	last := uint32(len(r.Encoding.Dict.Epochs) - 1)
 	switch {
 	case size == 0:

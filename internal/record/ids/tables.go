@@ -342,25 +342,13 @@ func (r *tablesReader) interned() error {
 
 func epochSchema() sealed.Schema[EpochInfo] {
 	return sealed.Schema[EpochInfo]{
-		{Name: "time", Kind: sealed.Time, Get: func(e *EpochInfo) uint64 { return timeOf(e.Time) },
-			Set: func(e *EpochInfo, v uint64) {
-				if v != 0 {
-					e.Time = time.Unix(0, int64(v)).UTC()
-				}
-			}},
+		{Name: "time", Kind: sealed.Time, Get: func(e *EpochInfo) uint64 { return sealed.NanoUnix(e.Time) },
+			Set: func(e *EpochInfo, v uint64) { e.Time = sealed.UnixNano(v) }},
 		num("maxID", func(e *EpochInfo) *uint32 { return &e.MaxID }),
 		{Name: "flags", Kind: sealed.Flags, Words: []string{"known"},
 			Get: func(e *EpochInfo) uint64 { return flag(e.Known, 1) },
 			Set: func(e *EpochInfo, v uint64) { e.Known = v == 1 }},
 	}
-}
-
-// timeOf returns nanoseconds since 1970, 0 for a time that is not known.
-func timeOf(t time.Time) uint64 {
-	if t.IsZero() {
-		return 0
-	}
-	return uint64(max(t.UnixNano(), 0))
 }
 
 // A numberingRow says what holds for a function from an epoch on.

@@ -1,6 +1,7 @@
 package livedir_test
 
 import (
+	"math"
 	"testing"
 	"testing/fstest"
 
@@ -19,6 +20,11 @@ func FuzzReadLive(f *testing.F) {
 	clear(full.Funcs[200:600])
 	clear(full.Tree[layout.HeaderSize+200 : layout.HeaderSize+300])
 	f.Add(full.Tree, full.Funcs, full.Shards[0], full.Check, full.Strings)
+	late := recordtest.Shapes() // a clock of no year that a time can have
+	late.Header(func(h *layout.Header) {
+		h.Start, h.Rotation = 1<<63|1, layout.Rotation{Segment: 2, Began: 1 << 63, Ended: math.MaxUint64}
+	})
+	f.Add(late.Tree, late.Funcs, late.Shards[0], late.Check, late.Strings)
 	f.Fuzz(func(t *testing.T, tree, funcs, shard, check, strings []byte) {
 		fsys := fstest.MapFS{}
 		for name, data := range map[string][]byte{"tree": tree, "funcs": funcs, "shard.0": shard, "check": check,

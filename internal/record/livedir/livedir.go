@@ -16,6 +16,7 @@ import (
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/record/raw"
+	"github.com/stemma-go/stemma/internal/sealed"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -263,9 +264,7 @@ func (h *Header) Process(file string) profile.Process {
 	if h.argsList != "" {
 		p.Args = strings.Split(strings.TrimSuffix(h.argsList, "\x00"), "\x00")
 	}
-	if start := int64(h.Start); start > 0 {
-		p.Start = time.Unix(0, start).UTC()
-	}
+	p.Start = sealed.UnixNano(h.Start)
 	if p.Segment = segmentOf(&h.Rotation, h.Start); p.Segment != nil && !h.hasNodes() {
 		p.Segment = segmentOfIDs(&h.Rotation)
 	}

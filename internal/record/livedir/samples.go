@@ -152,9 +152,7 @@ func (l *Dir) sampleProcess(f *File, head *layout.SampleHeader) error {
 		if list := string(head.Args[:head.ArgsLen]); list != "" {
 			proc.Args = strings.Split(strings.TrimSuffix(list, "\x00"), "\x00")
 		}
-		if start := int64(head.Start); start > 0 {
-			proc.Start = time.Unix(0, start).UTC()
-		}
+		proc.Start = sealed.UnixNano(head.Start)
 		l.Header.Rotation = head.Rotation
 		proc.Segment = segmentOf(&head.Rotation, head.Start)
 		l.Profile.Processes = []profile.Process{proc}

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"time"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/record/raw"
+	"github.com/stemma-go/stemma/internal/sealed"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -23,13 +23,13 @@ func segmentOf(h *layout.Rotation, start uint64) *profile.Segment {
 	if h.Segment == 0 {
 		return nil
 	}
-	s := &profile.Segment{Closed: h.Segment, Dropped: h.Dropped, Failed: h.Failed, Began: unixNano(h.Began)}
+	s := &profile.Segment{Closed: h.Segment, Dropped: h.Dropped, Failed: h.Failed, Began: sealed.UnixNano(h.Began)}
 	if h.Ended == 0 { // the live directory: the segment has not ended, and all from the start on is here
 		s.Closed--
-		s.Began = unixNano(start)
+		s.Began = sealed.UnixNano(start)
 		return s
 	}
-	s.Number, s.Ended = h.Segment, unixNano(h.Ended)
+	s.Number, s.Ended = h.Segment, sealed.UnixNano(h.Ended)
 	return s
 }
 
@@ -37,15 +37,7 @@ func segmentOf(h *layout.Rotation, start uint64) *profile.Segment {
 // ended while its program ran.
 func segmentOfIDs(h *layout.Rotation) *profile.Segment {
 	return &profile.Segment{Number: h.Segment, Closed: h.Segment - 1, Dropped: h.Dropped, Failed: h.Failed,
-		Began: unixNano(h.Began), Ended: unixNano(h.Ended)}
-}
-
-// unixNano returns a time given in nanoseconds since 1970, the zero time for 0.
-func unixNano(n uint64) time.Time {
-	if n == 0 {
-		return time.Time{}
-	}
-	return time.Unix(0, int64(n)).UTC()
+		Began: sealed.UnixNano(h.Began), Ended: sealed.UnixNano(h.Ended)}
 }
 
 // errNoSegments is the error of a rest of a record without segments.
@@ -80,7 +72,7 @@ func OpenRest(fsys fs.FS, ended func(segment uint64) bool) (*Dir, error) {
 			return nil, err
 		}
 		s := &profile.Segment{Number: now, Closed: now - 1, Dropped: l.Header.Dropped, Failed: l.Header.Failed,
-			Began: unixNano(l.Header.Began)}
+			Began: sealed.UnixNano(l.Header.Began)}
 		if now > l.Header.Segment { // it ended with what the sums say
 			s.Began = l.earlier
 		}
@@ -175,7 +167,7 @@ func (l *Dir) openEarlier(name string, size int) (f *File, head []byte, err erro
 		f.Close()
 		return nil, nil, err
 	}
-	l.earlier = unixNano(raw.Load[uint64](head[8:]))
+	l.earlier = sealed.UnixNano(raw.Load[uint64](head[8:]))
 	return f, head, nil
 }
 
