@@ -36,7 +36,6 @@ const rule = `
 	internal/testing/loggertest: ;
 	internal/testing/pty: ;
 	internal/topo: ;
-	internal/costmodel: internal/goroot/layout;
 	internal/ctxid: internal/goroot/layout;
 	internal/engine: internal/goroot/layout;
 	internal/homes: internal/goroot/rt/fold;
@@ -87,6 +86,7 @@ const rule = `
 	internal/command/affected: internal/cct, internal/record/store;
 	internal/command/replay: internal/base, internal/cct, internal/encoder, internal/record, internal/safefile;
 	internal/command/decode: internal/command/outside, internal/decode, internal/record/store;
+	internal/costmodel: internal/record/livedir;
 	internal/command/report: internal/cct, internal/command/outside, internal/costmodel, internal/record/store;
 	internal/command/events: internal/command/decode;
 	internal/command/seal: internal/command/report;

@@ -136,7 +136,7 @@ func (m *merger) function(p *Profile, f *Func) uint32 {
 	}
 	c := *f
 	c.Inlined, c.Sites, c.Frames = slices.Clone(f.Inlined), slices.Clone(f.Sites), slices.Clone(f.Frames)
-	c.Weights = slices.Clone(f.Weights)
+	c.Weights, c.Placed = slices.Clone(f.Weights), slices.Clone(f.Placed)
 	c.eachString(func(s *uint32) { *s = m.intern(p.String(*s)) })
 	i := uint32(len(m.p.Funcs))
 	m.p.Funcs = append(m.p.Funcs, c)
@@ -223,6 +223,10 @@ func (f *Func) appendNumbers(e *sealed.Encoder) {
 	for _, w := range f.Weights {
 		e.U32(w.Counter, w.Class, uint32(w.N))
 		e.Index(w.Inlined)
+	}
+	e.U32(uint32(len(f.Placed)))
+	for _, c := range f.Placed {
+		e.Index(c)
 	}
 	for _, fr := range f.Frames {
 		e.U32(fr.Line, fr.Start)

@@ -189,6 +189,9 @@ type Func struct {
 	Inlined  []Inlined
 	Sites    []Site
 	Weights  []Weight
+	// Placed has for each counter of operations, in the order in which the compiler has placed them, the counter that
+	// it has become, or None. A build for another machine places the same (package costmodel).
+	Placed []int32
 	// Of a FuncFault or FuncPlace only, innermost first. The frames of a FuncLabels are its labels: Func is a key,
 	// File its value.
 	Frames []Frame

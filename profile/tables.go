@@ -23,6 +23,7 @@ const (
 	tableInlined = "inlined"
 	tableSite    = "site"
 	tableWeight  = "weight"
+	tablePlaced  = "placed"
 	tableFrame   = "frame"
 	tableValue   = "value"
 	tableNode    = "node"
@@ -111,7 +112,8 @@ func descriptions() []*sealed.Table {
 		noteSchema(x).Describe(tableNote), samplerSchema(x).Describe(tableSampler),
 		segmentSchema().Describe(tableSegment), lossSchema(x).Describe(tableStat),
 		bucketSchema().Describe(tableLatency), funcSchema().Describe(tableFunc), inlinedSchema().Describe(tableInlined),
-		siteSchema().Describe(tableSite), weightSchema().Describe(tableWeight), frameSchema().Describe(tableFrame),
+		siteSchema().Describe(tableSite), weightSchema().Describe(tableWeight), placedSchema().Describe(tablePlaced),
+		frameSchema().Describe(tableFrame),
 		values, nodeSchema().Describe(tableNode), requestSchema().Describe(tableRequest),
 	}
 }
@@ -527,6 +529,28 @@ func weightSchema() sealed.Schema[Weight] {
 	}
 }
 
+// A placedRow has the counters that were placed for operations of a function.
+type placedRow struct {
+	fn       uint32
+	counters []int32
+}
+
+func placedSchema() sealed.Schema[placedRow] {
+	return sealed.Schema[placedRow]{
+		num("func", sealed.Number, func(r *placedRow) *uint32 { return &r.fn }),
+		{Name: "counters", Kind: sealed.List, Numbers: func(r *placedRow) (list []uint64) {
+			for _, c := range r.counters {
+				list = append(list, uint64(c+1))
+			}
+			return list
+		}, SetNumbers: func(r *placedRow, list []uint64) {
+			for _, c := range list {
+				r.counters = append(r.counters, int32(min(c, math.MaxInt32))-1)
+			}
+		}},
+	}
+}
+
 func frameSchema() sealed.Schema[Frame] {
 	return sealed.Schema[Frame]{
 		num("func", sealed.String, func(r *Frame) *uint32 { return &r.Func }),
@@ -542,8 +566,12 @@ func (p *Profile) addFuncs(f *sealed.File) {
 	var inlined []Inlined
 	var sites []Site
 	var weights []Weight
+	var placed []placedRow
 	var frames []Frame
 	for i, fn := range p.Funcs {
+		if len(fn.Placed) > 0 {
+			placed = append(placed, placedRow{uint32(i), fn.Placed})
+		}
 		rows[i] = funcRow{fn, len(fn.Inlined), len(fn.Sites), len(fn.Weights), len(fn.Frames)}
 		inlined, sites = append(inlined, fn.Inlined...), append(sites, fn.Sites...)
 		weights, frames = append(weights, fn.Weights...), append(frames, fn.Frames...)
@@ -553,6 +581,9 @@ func (p *Profile) addFuncs(f *sealed.File) {
 	siteSchema().Add(f, tableSite, sites)
 	if len(weights) > 0 {
 		weightSchema().Add(f, tableWeight, weights)
+	}
+	if len(placed) > 0 {
+		placedSchema().Add(f, tablePlaced, placed)
 	}
 	frameSchema().Add(f, tableFrame, frames)
 }
@@ -583,6 +614,21 @@ func (p *Profile) readFuncs(f *sealed.File) error {
 	for i, r := range rows {
 		r.Inlined, r.Sites, r.Weights, r.Frames = inlined[i], sites[i], weights[i], frames[i]
 		p.Funcs[i] = r.Func
+	}
+	return p.readPlaced(f)
+}
+
+// readPlaced reads the counters that functions have for operations, if any has some.
+func (p *Profile) readPlaced(f *sealed.File) error {
+	rows, err := placedSchema().Rows(f, tablePlaced)
+	if err != nil {
+		return err
+	}
+	for i, r := range rows {
+		if int(r.fn) >= len(p.Funcs) || p.Funcs[r.fn].Placed != nil || len(r.counters) == 0 {
+			return fmt.Errorf("table %s: row %d: function %d is not there, or has counters", tablePlaced, i, r.fn)
+		}
+		p.Funcs[r.fn].Placed = r.counters
 	}
 	return nil
 }

@@ -121,8 +121,8 @@ func (f *Func) Check(strings int) error {
 		return fmt.Errorf("labels with %d cells, want 1", f.Cells)
 	case f.Kind != FuncFault && f.Kind != FuncPlace && f.Kind != FuncLabels && len(f.Frames) != 0:
 		return fmt.Errorf("frames in a function that is neither fault, place nor labels")
-	case f.Kind != FuncOrdinary && len(f.Inlined)+len(f.Sites)+len(f.Weights) != 0:
-		return fmt.Errorf("inlined calls, sites or weights in a function that is not compiled")
+	case f.Kind != FuncOrdinary && len(f.Inlined)+len(f.Sites)+len(f.Weights)+len(f.Placed) != 0:
+		return fmt.Errorf("inlined calls, sites, weights or placed counters in a function that is not compiled")
 	}
 	if err := f.checkInlined(strings); err != nil {
 		return err
@@ -145,6 +145,11 @@ func (f *Func) checkWeights() error {
 			return fmt.Errorf("weight %d: class %d is not one of %d", i, w.Class, len(OpClasses()))
 		case w.N == 0 || w.N == math.MinInt32:
 			return fmt.Errorf("weight %d: %d operations", i, w.N)
+		}
+	}
+	for i, c := range f.Placed {
+		if c < None || int64(c) >= int64(f.Counters) {
+			return fmt.Errorf("placed counter %d: %d is not one of %d", i, c, f.Counters)
 		}
 	}
 	return nil

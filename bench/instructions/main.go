@@ -61,6 +61,9 @@ type counted struct {
 	Ops map[string][]int64
 	// Calls has for each function that is not instrumented how often it was called.
 	Calls map[string]uint64
+	// Compiled has for each architecture and function how many instructions the operations are by a file of stemma
+	// costs; not those of a function that is other code there.
+	Compiled map[string]map[string]float64
 	// Calibrates tells that the program is there for the costs only.
 	Calibrates bool
 	// Instructions has for each architecture and function how many it has executed.
@@ -183,8 +186,19 @@ func (c *counting) program(p *program.Program, one *counted) (err error) {
 	if err := p.SetUp(dir); err != nil {
 		return err
 	}
-	if one.Ops, one.Calls, err = c.operations(p, dir); err != nil || one.Instructions != nil {
+	prof, err := c.operations(p, dir)
+	if err != nil {
 		return err
+	}
+	one.Ops, one.Calls = operationsOf(prof)
+	one.Compiled = map[string]map[string]float64{}
+	for _, arch := range c.targets {
+		if one.Compiled[arch], err = c.compiled(p, dir, arch, prof); err != nil {
+			return err
+		}
+	}
+	if one.Instructions != nil {
+		return nil
 	}
 	one.Instructions = map[string]map[string]uint64{}
 	for _, arch := range c.targets {

@@ -64,7 +64,7 @@ type expander struct {
 	sampledIn  map[uint32]int32 // for physical nodes of such places in functions, the inlined call, or None
 
 	sums  map[int32]float64 // of weigh, by inlined call
-	costs []float64         // of each class; nil if operations cost one, and nothing else does
+	costs *Costs            // nil if operations cost one, and nothing else does
 
 	recounter *Recounter // takes note of what counts where; nil if nobody asks
 }
@@ -303,7 +303,10 @@ func (x *expander) values(i int) []uint64 {
 // function. They are 0 or more, though weights may be negative, if all counters are of one moment.
 func (x *expander) weigh(i int, counts []uint64) {
 	fn := &x.p.Funcs[x.p.Nodes[i].Func]
-	weights := fn.Weights
+	weights, known := fn.Weights, false
+	if x.costs != nil && x.costs.Known[x.p.Nodes[i].Func] != nil {
+		weights, known = x.costs.Known[x.p.Nodes[i].Func], true
+	}
 	_, varies := x.column.Varies()
 	// counter 0 may not be, in a part of a run that began in the function
 	counted := func(n uint64) bool { return n > 0 }
@@ -314,8 +317,10 @@ func (x *expander) weigh(i int, counts []uint64) {
 	class := fn.CountedClass()
 	for _, w := range weights {
 		cost := 0.0
-		if x.costs != nil {
-			cost = x.costs[w.Class]
+		if known {
+			cost = 1
+		} else if x.costs != nil {
+			cost = x.costs.Classes[w.Class]
 		} else if w.Class == class || class == profile.AnyClass && profile.IsOperation(w.Class) {
 			cost = 1
 		}

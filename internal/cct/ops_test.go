@@ -51,14 +51,21 @@ func TestOps(t *testing.T) {
 	if have := countsOf(tree); have["main.loop"] != 3*4+50*5-20*2 || have["main.abs"] != 20*3 {
 		t.Errorf("have %v operations, want 222 of main.loop and 60 of main.abs", have)
 	}
-	costs := make([]float64, len(profile.OpClasses()))
-	costs[0], costs[1], costs[spills] = 0.5, 10, 2
+	costs := &Costs{}
+	costs.Classes[0], costs.Classes[1], costs.Classes[spills] = 0.5, 10, 2
 	tree, err = OfCosts(p, costs, profile.Metric{Name: "instructions"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if have := countsOf(tree); have["main.loop"] != 111+3*7*2 || have["main.abs"] != 600 {
 		t.Errorf("have %v instructions, want 153 of main.loop and 600 of main.abs", have)
+	}
+	costs.Known = map[uint32][]profile.Weight{1: {{Counter: 1, Inlined: 0, Class: 5, N: 2}}}
+	if tree, err = OfCosts(p, costs, profile.Metric{Name: "instructions"}); err != nil {
+		t.Fatal(err)
+	}
+	if have := countsOf(tree); have["main.loop"] != 0 || have["main.abs"] != 100 {
+		t.Errorf("have %v instructions where they are known, want 100 of main.abs", have)
 	}
 	p.Columns = p.Columns[:1]
 	if _, err := OfCosts(p, nil, profile.Ops); err == nil {

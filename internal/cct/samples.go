@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/engine"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -91,9 +92,16 @@ func buildFor(name string) string {
 	return asked.Flag()
 }
 
-// OfCosts expands the nodes of p with its operations, each of which counts for what those of its class cost. The
-// value gets the given name.
-func OfCosts(p *profile.Profile, costs []float64, value profile.Metric) (*Tree, error) {
+// Costs say what operations take.
+type Costs struct {
+	Classes [layout.NumOpClasses]float64 // of each class
+	// Known has, by function of the profile, what counters stand for instead, whatever the class.
+	Known map[uint32][]profile.Weight
+}
+
+// OfCosts expands the nodes of p with its operations, each of which counts for what it costs. The value gets the given
+// name.
+func OfCosts(p *profile.Profile, costs *Costs, value profile.Metric) (*Tree, error) {
 	c := p.Column(profile.Ops.Name)
 	if c == nil {
 		return nil, fmt.Errorf("no %s in this profile; build with -metrics=calls,%[1]s", profile.Ops.Name)

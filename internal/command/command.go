@@ -74,6 +74,7 @@ func commands() []*base.Command {
 		diff.BaselineCommand(),
 		affected.Command(),
 		similarity.Command(),
+		run.CostsCommand(),
 		clean.Command(),
 		verify.Command(),
 		replay.Command(),

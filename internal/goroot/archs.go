@@ -32,8 +32,9 @@ var foreignRules = regexp.MustCompile(
 	`^rewrite(386|ARM|LOONG64|MIPS|MIPS64|PPC64|RISCV64|S390X|Wasm)(latelower|splitload)?\.go$`)
 
 // OwnArchs returns the files of the compiler in root, a GOROOT, that are shorter if it compiles for stemma's
-// architectures alone, by their paths relative to GOROOT/src.
-func OwnArchs(root string) (map[string][]byte, error) {
+// architectures and others alone, by their paths relative to GOROOT/src.
+func OwnArchs(root string, others ...string) (map[string][]byte, error) {
+	archs := slices.Concat(Architectures, others)
 	files := make(map[string][]byte)
 	shorten := func(name string, how func(*source) ([]byte, error)) error {
 		data, err := os.ReadFile(filepath.Join(root, "src", filepath.FromSlash(name)))
@@ -47,7 +48,7 @@ func OwnArchs(root string) (map[string][]byte, error) {
 		files[name], err = how(p)
 		return err
 	}
-	if err := shorten(compilerMain, (*source).withoutArchs); err != nil {
+	if err := shorten(compilerMain, func(p *source) ([]byte, error) { return p.onlyArchs(archs) }); err != nil {
 		return nil, err
 	}
 	rules, err := os.ReadDir(filepath.Join(root, "src", filepath.FromSlash(compilerSSA)))
@@ -55,7 +56,8 @@ func OwnArchs(root string) (map[string][]byte, error) {
 		return nil, err
 	}
 	for _, d := range rules {
-		if foreignRules.MatchString(d.Name()) {
+		m := foreignRules.FindStringSubmatch(d.Name())
+		if m != nil && !slices.ContainsFunc(archs, func(arch string) bool { return hasRules(arch, m[1]) }) {
 			if err := shorten(path.Join(compilerSSA, d.Name()), (*source).withoutRules); err != nil {
 				return nil, err
 			}
@@ -64,13 +66,19 @@ func OwnArchs(root string) (map[string][]byte, error) {
 	return files, nil
 }
 
-// withoutArchs returns the compiler's main file with stemma's architectures in its table, and without the imports that
-// the others need.
-func (p *source) withoutArchs() ([]byte, error) {
+// hasRules reports whether an architecture has the rules that are called so in the names of files.
+func hasRules(arch, rules string) bool {
+	return strings.EqualFold(strings.TrimSuffix(arch, "le"), rules)
+}
+
+// onlyArchs returns the compiler's main file with some architectures in its table, and without the imports that the
+// others need.
+func (p *source) onlyArchs(archs []string) ([]byte, error) {
 	var cut []ast.Node
 	others := make(map[string]bool) // their packages
+	needed := make(map[string]bool)
 	var quoted []string
-	for _, arch := range Architectures {
+	for _, arch := range archs {
 		quoted = append(quoted, strconv.Quote(arch))
 	}
 	ast.Inspect(p.ast, func(n ast.Node) bool {
@@ -80,7 +88,11 @@ func (p *source) withoutArchs() ([]byte, error) {
 		}
 		arch, isArch := entry.Key.(*ast.BasicLit)
 		init, isInit := entry.Value.(*ast.SelectorExpr)
-		if isArch && isInit && init.Sel.Name == "Init" && !slices.Contains(quoted, arch.Value) {
+		switch {
+		case !isArch || !isInit || init.Sel.Name != "Init":
+		case slices.Contains(quoted, arch.Value):
+			needed[fmt.Sprint(init.X)] = true
+		default:
 			others[fmt.Sprint(init.X)] = true
 			cut = append(cut, entry)
 		}
@@ -88,7 +100,7 @@ func (p *source) withoutArchs() ([]byte, error) {
 	})
 	for _, i := range p.ast.Imports {
 		name, ok := strings.CutPrefix(strings.Trim(i.Path.Value, `"`), compilerArch)
-		if ok && others[name] {
+		if ok && others[name] && !needed[name] {
 			cut = append(cut, i)
 		}
 	}

@@ -45,6 +45,19 @@ func TestOwnArchs(t *testing.T) {
 	if len(files) < 10 {
 		t.Errorf("only %d files are shortened", len(files))
 	}
+	more, err := OwnArchs(root, "ppc64le")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{`"ppc64le":`, `"cmd/compile/internal/ppc64"`} {
+		if !strings.Contains(string(more[compilerMain]), text) {
+			t.Errorf("the table with one architecture more has no %s", text)
+		}
+	}
+	rules := compilerSSA + "/rewritePPC64.go"
+	if files[rules] == nil || more[rules] != nil || len(more) >= len(files) {
+		t.Errorf("its rules are shortened: %d files, %d without it", len(more), len(files))
+	}
 }
 
 // checkTable checks that a main file is about our architectures.

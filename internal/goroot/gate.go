@@ -106,6 +106,27 @@ func CheckPlatform(goos, goarch string) error {
 		goarch, goos, goarch, strings.Join(Architectures, " or linux/"))
 }
 
+// counted are the architectures whose instructions the compiler counts in a build for costs, and sized the systems
+// whose programs have symbols with sizes.
+var (
+	counted = []string{"386", "amd64", "arm", "arm64", "loong64", "mips", "mipsle", "mips64", "mips64le", "ppc64",
+		"ppc64le", "riscv64", "s390x"}
+	sized = []string{"linux", "freebsd", "netbsd", "openbsd"}
+)
+
+// CheckCosts reports whether there is a build for costs for goos/goarch.
+func CheckCosts(goos, goarch string) error {
+	switch {
+	case !slices.Contains(counted, goarch):
+		return fmt.Errorf("GOARCH=%s: its instructions cannot be counted (have %s)", goarch,
+			strings.Join(counted, ", "))
+	case !slices.Contains(sized, goos):
+		return fmt.Errorf("GOOS=%s: symbols of its programs have no sizes; use GOOS=linux, whose instructions are the "+
+			"same but for what asks the system", goos)
+	}
+	return nil
+}
+
 // CheckSources reports whether root, a GOROOT, has the sources and tools that
 // the patched compiler is made from.
 func CheckSources(goVersion, root string) error {

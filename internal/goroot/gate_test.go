@@ -86,6 +86,19 @@ func TestCheckPlatform(t *testing.T) {
 	}
 }
 
+func TestCheckCosts(t *testing.T) {
+	for _, p := range [][3]string{
+		{"linux", "riscv64", ""}, {"freebsd", "amd64", ""},
+		{"darwin", "arm64", "GOOS=darwin: symbols of its programs have no sizes; use GOOS=linux"},
+		{"js", "wasm", "GOARCH=wasm: its instructions cannot be counted (have 386, amd64"},
+	} {
+		err := CheckCosts(p[0], p[1])
+		if (err != nil) != (p[2] != "") || err != nil && !strings.HasPrefix(err.Error(), p[2]) {
+			t.Errorf("%v: have error %v", p, err)
+		}
+	}
+}
+
 func TestCheckSources(t *testing.T) {
 	root := t.TempDir()
 	for _, name := range []string{"src/runtime/proc.go", "bin/go"} {

@@ -126,6 +126,9 @@ func (t *tool) flags(overlay string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	if overlay == "" {
+		return []string{"-toolexec=" + toolexec}, nil
+	}
 	return []string{"-overlay=" + overlay, "-toolexec=" + toolexec}, nil
 }
 

@@ -67,6 +67,9 @@ func CacheDir() (string, error) {
 func entryOf(cacheDir string, g *Go, m *goroot.Manifest) (*Entry, error) {
 	h := sha256.New()
 	fmt.Fprintf(h, "entry %d\ngo %s\nroot %s\nmanifest %s\n", entryFormat, g.Version, g.Root, m.Hash)
+	if g.Foreign != "" {
+		fmt.Fprintf(h, "foreign %s\n", g.Foreign)
+	}
 	if err := hashSources(h, g.Root); err != nil {
 		return nil, err
 	}

@@ -99,7 +99,11 @@ func fillEntry(ctx context.Context, e *Entry, g *Go, m *goroot.Manifest, tmp str
 	if err != nil {
 		return err
 	}
-	shorter, err := goroot.OwnArchs(g.Root)
+	var others []string
+	if g.Foreign != "" {
+		others = []string{g.Foreign}
+	}
+	shorter, err := goroot.OwnArchs(g.Root, others...)
 	if err != nil {
 		return fmt.Errorf("patched compiler for %s: %w", g.Version, err)
 	}

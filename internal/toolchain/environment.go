@@ -208,7 +208,7 @@ func (t *tool) check(name string) error {
 	if _, err := os.Stat(t.entry.Compiler()); err != nil {
 		return fmt.Errorf("the compiler is gone from the cache (%w); run stemma env again", err)
 	}
-	if name == "compile" { // before the compiler says that it does not know it
+	if name == "compile" && !t.costs { // before the compiler says that it does not know it
 		if err := t.checkTarget(os.Getenv("GOOS"), os.Getenv("GOARCH")); err != nil {
 			return err
 		}

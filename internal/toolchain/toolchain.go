@@ -38,6 +38,7 @@ type Go struct {
 	Flags    string `json:"GOFLAGS"`
 
 	Warning string `json:"-"` // something to tell the user; may be empty
+	Foreign string `json:"-"` // a GOARCH that the compiler is to know beside stemma's own, or ""
 }
 
 // Find asks the go command which Go is in force in dir, the empty string for

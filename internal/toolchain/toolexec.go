@@ -31,6 +31,7 @@ type tool struct {
 	forLink    string   // Options.forLink
 	symbols    bool     // Options.Symbols
 	plain      bool     // tools run as they are, and are counted
+	costs      bool     // of a build for costs: the compiler alone is another one, for any machine
 	chain      []string // the user's own -toolexec, which runs inside ours
 	args       []string // the tool and its arguments
 }
@@ -44,6 +45,9 @@ func (t *tool) words() []string {
 	}
 	if t.symbols {
 		w = append(w, "-symbols")
+	}
+	if t.costs {
+		w = append(w, "-costs")
 	}
 	w = append(w, "-targets="+t.targets)
 	if len(t.chain) > 0 {
@@ -67,6 +71,7 @@ func newTool(args []string) (*tool, error) {
 	fs.StringVar(&t.forLink, "link", "", "")
 	fs.BoolVar(&t.symbols, "symbols", false, "")
 	fs.BoolVar(&t.plain, "plain", false, "")
+	fs.BoolVar(&t.costs, "costs", false, "")
 	n := fs.Int("chain", 0, "")
 	if err := fs.Parse(args); err != nil {
 		return nil, err
@@ -96,7 +101,7 @@ func Toolexec(args []string, stdout, stderr io.Writer) error {
 	if name == "compile" && !isVersionQuery(t.args) {
 		countCompiled(t.args)
 	}
-	if t.plain {
+	if t.plain || t.costs && name != "compile" {
 		name = "" // as other tools
 	}
 	if err := t.check(name); err != nil {
@@ -144,7 +149,7 @@ func Toolexec(args []string, stdout, stderr io.Writer) error {
 // compileNative compiles a native, or takes what another build has made of it, and reports whether it did. It does
 // nothing if the user has a -toolexec, which is to see each compilation.
 func (t *tool) compileNative(env []string) bool {
-	if isVersionQuery(t.args) || len(t.chain) > 0 {
+	if isVersionQuery(t.args) || len(t.chain) > 0 || t.costs {
 		return false
 	}
 	env = append(slices.Clone(env), CompileEnv+"="+t.forNative)

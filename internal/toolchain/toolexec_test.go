@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -45,6 +46,20 @@ func runTool(t *testing.T, dir, name string, chain []string, args ...string) str
 		t.Fatalf("%s: %v\n%s", name, err, &stderr)
 	}
 	return strings.TrimSpace(string(out))
+}
+
+// TestCostsTool: what a build for costs says of itself is what toolexec understands, and the linker is the user's.
+func TestCostsTool(t *testing.T) {
+	want := &tool{entry: &Entry{"/cache/key", "key"}, forCompile: "engine=costs", costs: true, chain: []string{"time"},
+		args: []string{"link", "-o", "x"}}
+	have, err := newTool(append(want.words(), want.args...))
+	if err != nil || !reflect.DeepEqual(have, want) {
+		t.Errorf("have %+v, %v, want %+v", have, err, want)
+	}
+	flags, err := want.flags("")
+	if err != nil || len(flags) != 1 || !strings.HasPrefix(flags[0], "-toolexec=") {
+		t.Errorf("flags: have %q, %v", flags, err)
+	}
 }
 
 func TestToolexec(t *testing.T) {

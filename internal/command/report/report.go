@@ -13,7 +13,6 @@ import (
 	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/command/outside"
-	"github.com/stemma-go/stemma/internal/costmodel"
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/humanize"
 	"github.com/stemma-go/stemma/internal/record"
@@ -38,7 +37,8 @@ type Options struct {
 	Request              RequestID
 	Application          *regexp.Regexp // functions of the application, for Classes; nil for the main module
 	Function, Metric     string
-	Cost                 string // a table of package costmodel: instructions of another machine
+	Cost                 string // a table of package costmodel, or a file of costs: instructions of another machine
+	costs                costs  // what that is
 	By, Sort             string
 	Top, Depth           int
 	Min                  float64
@@ -115,7 +115,7 @@ func newReporter(w io.Writer, p *record.Record, o *Options) (*reporter, error) {
 // expand returns the tree of the value that the options ask for.
 func expand(p *profile.Profile, o *Options) (*cct.Tree, error) {
 	if o.Cost != "" {
-		return expandCosts(p, o.Cost)
+		return expandCosts(p, o)
 	}
 	of := cct.Of
 	if o.By == "line" {
@@ -128,24 +128,6 @@ func expand(p *profile.Profile, o *Options) (*cct.Tree, error) {
 	t, err := of(p, o.Metric)
 	if err != nil {
 		return nil, base.Usagef("report: %w%s", err, humanize.DidYouMean("", o.Metric, Metrics()))
-	}
-	return t, nil
-}
-
-// expandCosts returns the instructions that the operations of a profile would take on another machine.
-func expandCosts(p *profile.Profile, name string) (*cct.Tree, error) {
-	release := ""
-	if len(p.Processes) > 0 {
-		release = p.Processes[0].GoVersion
-	}
-	table, err := costmodel.Find(name, release)
-	if err != nil {
-		return nil, base.Usagef("report: -cost: %w", err)
-	}
-	value := profile.Metric{Name: "instructions", Unit: profile.Ops.Unit, About: "the instructions on " + name}
-	t, err := cct.OfCosts(p, table.Costs[:], value)
-	if err != nil {
-		return nil, base.Usagef("report: -cost=%s: %w", name, err)
 	}
 	return t, nil
 }
@@ -188,7 +170,7 @@ func (r *reporter) header(p *profile.Profile) {
 		}
 		r.printf("selected: %s%s\n", SummaryLine(r.t, selected), like)
 	}
-	for _, line := range append(Warnings(p), collided(r.collisions)) {
+	for _, line := range append(Warnings(p), collided(r.collisions), r.o.costs.warning()) {
 		if line != "" {
 			r.printf("%s\n", r.paint(yellow, "warning: "+line))
 		}

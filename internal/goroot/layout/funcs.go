@@ -67,6 +67,10 @@ const (
 //	    inlined + 1   operations in this inlined call, 0 for the function itself,
 //	    class         of this [OpClass],
 //	    operations    so many, as a signed varint
+//	number of counters that were placed for operations, then for each:
+//	    counter + 1   that it has become, 0 for none
+//
+// The last list is not there if it is empty.
 //
 // File 0 is the function's own. Several sites may share one counter: they are
 // always executed together. Counter 0 is the node's own: such a site is

@@ -69,6 +69,10 @@ const (
 	NumOpClasses
 )
 
+// CostsPrefix begins the name of a symbol of a build for costs: what the counters of a function stand for in
+// instructions, see package costmodel.
+const CostsPrefix = "stemma.costs:"
+
 // IsOperation reports whether c is one of operations, each of which has one class. OpCounted has them all once more.
 func (c OpClass) IsOperation() bool { return c < OpBytes || c == OpWiden || c == OpZero }
 

@@ -107,6 +107,11 @@ func (b *FuncReader) Function() profile.Func {
 		fn.Counters = max(fn.Counters, w.Counter+1)
 		fn.Weights = append(fn.Weights, w)
 	}
+	if b.Err == nil && b.Off < len(b.Data) {
+		for range b.Count(1, "counters of operations") {
+			fn.Placed = append(fn.Placed, b.counter(&fn))
+		}
+	}
 	return fn
 }
 

@@ -93,7 +93,11 @@ func (g *generator) function() {
 	for range g.r.IntN(3) {
 		n := 1 + g.r.IntN(9)
 		f.Weights = append(f.Weights, Weight{counters, g.r.IntN(len(f.Inlined) + 1), g.r.IntN(3), n - 10*g.r.IntN(2)})
+		f.Placed = append(f.Placed, g.r.IntN(counters+2))
 		counters++
+	}
+	for _, c := range f.Placed {
+		counters = max(counters, c)
 	}
 	g.funcs = append(g.funcs, f)
 	g.ids = append(g.ids, g.d.Func(f))

@@ -4,6 +4,7 @@ package recordtest
 
 import (
 	"encoding/binary"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -36,6 +37,7 @@ type Func struct {
 	Inlined []Inlined
 	Sites   []Site
 	Weights []Weight
+	Placed  []int // counter + 1, 0 for none
 }
 
 // A Weight says what operations a counter stands for. In is one more than the index.
@@ -227,6 +229,7 @@ func (d *Dir) record(kind uint32, id uint64, f Func) {
 	for _, w := range f.Weights {
 		counters = max(counters, w.Counter+1)
 	}
+	counters = max(counters, slices.Max(append(f.Placed, 0)))
 	size := layout.NodeBytes(cells, counters)
 	d.write(kind, id, uint32(size), f.Flags, describe(f))
 }
@@ -254,6 +257,10 @@ func describe(f Func) *blob {
 	for _, w := range f.Weights {
 		b.uint(w.Counter, w.In, w.Class)
 		b.data = binary.AppendVarint(b.data, int64(w.N))
+	}
+	if len(f.Placed) > 0 {
+		b.uint(len(f.Placed))
+		b.uint(f.Placed...)
 	}
 	return b
 }

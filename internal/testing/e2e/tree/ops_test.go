@@ -104,6 +104,7 @@ func TestCosts(t *testing.T) {
 		// Never and always one way, a thousand times each; and two selections each time.
 		{"main.heavy", map[string]int{"counted": 7*1000 + 3 + 8*1000 + 3, "select": 0}},
 		{"main.within", map[string]int{"branch": 1001, "select": 2000}},
+		{"main.stored", map[string]int{"store": 2, "check": 1, "call": 1, "return": 1, "counted": 5}},
 		{"main.pieces", map[string]int{"store": 1, "pieces": 3, "bytes": 0, "mark": 1}},
 	} {
 		have := classesOf(p, c.function)

@@ -29,12 +29,21 @@ func main() {
 	sort.Strings(words)
 	fmt.Println(sum, len(words), recovered(30), exits(10))
 	fmt.Println(kept(3, 4), mixed(5, []byte("12345678")), compared(1, 1, 1), widened(2, new(int16)), again(9, 4))
-	fmt.Println(distant(new(apart)), roomy(3), pieces(make([]byte, 4)))
+	fmt.Println(distant(new(apart)), roomy(3), pieces(make([]byte, 4)), stored(new([2]int)))
 	for _, n := range []number{new(word), new(word), new(text)} {
 		n.double()
 	}
 	fmt.Println(never(1000), always(1000), within(1000, 500))
 	forever()
+}
+
+// stored writes before it calls: what tells the callee of its context comes between.
+//
+//go:noinline
+func stored(p *[2]int) int {
+	p[0] = 1
+	p[1] = 2
+	return straight(3)
 }
 
 // No machine selects where there is so much on the ways.

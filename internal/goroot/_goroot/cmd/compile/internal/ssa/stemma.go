@@ -23,6 +23,10 @@ type StemmaCounters struct {
 	Each    bool // in each block on its own, to check what is derived without
 	Flow    *stemmaFlow
 	Weights []StemmaWeight
+	First   int       // counter that was placed for operations; the last one is Number-1
+	Plain   bool      // no counter is there, but for what it would stand for: see stemma_machine.go
+	New     map[ID]ID // plain: blocks that are new since, and the block that each was a part of, or stemmaExit
+	Code    any       // plain: package ssagen's, what has become of blocks
 }
 
 // Operations of our own. They are entries of the table of operations that belong to an architecture which this

@@ -43,12 +43,14 @@ func stemmaCountOps(f *Func) {
 		return
 	}
 	node := stemmaNodeOf(f)
-	if node == nil {
+	if node == nil && !f.Stemma.Plain {
 		return
 	}
-	deadcode(f)
+	stemmaDropCounts(f)
+	stemmaSettle(f)
 	f.invalidateCFG()
 	g := newStemmaFlow(f, node)
+	f.Stemma.First = f.Stemma.Number
 	if f.Stemma.Each {
 		g.each()
 	} else {
@@ -56,11 +58,32 @@ func stemmaCountOps(f *Func) {
 		g.choose()
 	}
 	f.Stemma.Flow = g
-	if len(g.counts) > 0 {
+	if len(g.counts) > 0 && !f.Stemma.Plain {
 		f.invalidateCFG()
 		stemmaIncrement(f, node, g.counts)
 		copyelim(f)
 		deadcode(f) // the next passes take what is left of memory for something that is done
+	}
+}
+
+// stemmaSettle makes the flow graph what it is without counters. Blocks may have been there for these alone, and what
+// was known to come from them without being evaluated.
+func stemmaSettle(f *Func) {
+	for settled := false; !settled; {
+		deadcode(f)
+		fuseEarly(f)
+		deadcode(f)
+		settled = true
+		for _, b := range f.Blocks {
+			if b.Kind != BlockIf || b.Controls[0].Op != OpConstBool {
+				continue
+			}
+			if b.Controls[0].AuxInt == 0 {
+				b.swapSuccessors()
+			}
+			b.Kind, b.Likely, settled = BlockFirst, BranchUnknown, false
+			b.ResetControls()
+		}
 	}
 }
 
@@ -113,15 +136,17 @@ type stemmaFlow struct {
 	costs  map[ID][]stemmaN // what it costs, by classes
 	counts map[*Block]int   // the counters that are at the beginning of blocks
 	stands []stemmaStands
+	edges  map[ID][]stemmaWay // where each block led, see stemma_machine.go
 }
 
 // stemmaExit is where the tree ends.
 const stemmaExit ID = -1
 
 // A stemmaStands says what an increment of a counter stands for: the way of the tree from one block, less that from
-// another one.
+// another one. The counter is on an edge of block at.
 type stemmaStands struct {
 	counter  int
+	at       ID
 	from, to ID
 }
 
@@ -133,7 +158,7 @@ type stemmaN struct {
 
 func newStemmaFlow(f *Func, node *Value) *stemmaFlow {
 	return &stemmaFlow{f: f, next: map[ID]ID{}, depth: map[ID]int{}, ops: stemmaCounted(f, stemmaOwn(f, node)),
-		costs: map[ID][]stemmaN{}, counts: map[*Block]int{}}
+		costs: map[ID][]stemmaN{}, counts: map[*Block]int{}, edges: map[ID][]stemmaWay{}}
 }
 
 // stemmaSuccs calls do for the edges of b that programs have: not that to the slow path of function entry.
@@ -185,13 +210,21 @@ func (h *stemmaEdges) Pop() any {
 	return x
 }
 
+// stemmaBlocks returns the blocks of f in an order that follows from the flow graph alone: a plain build has the same
+// (stemma_machine.go), although it has made its blocks one after the other in another order.
+func stemmaBlocks(f *Func) []*Block {
+	list := slices.Clone(f.postorder())
+	slices.Reverse(list)
+	return list
+}
+
 // grow makes the tree, from the exit, along the edges that are most likely taken often. A loop without an exit
 // gets an edge there that is never taken.
 func (g *stemmaFlow) grow() {
 	open := &stemmaEdges{}
 	order := 0
 	in := map[*Block][]stemmaEdge{}
-	for _, b := range g.f.Blocks {
+	for _, b := range stemmaBlocks(g.f) {
 		stemmaSuccs(b, func(i int, to *Block) {
 			in[to] = append(in[to], stemmaEdge{b, to, g.weight(b, i, to), order})
 			order++
@@ -264,31 +297,35 @@ func (g *stemmaFlow) each() {
 	for _, b := range g.f.Blocks {
 		switch {
 		case b == g.f.Entry: // there the node is not known yet
-			g.stands = append(g.stands, stemmaStands{0, b.ID, stemmaExit})
+			g.stands = append(g.stands, stemmaStands{0, stemmaExit, b.ID, stemmaExit})
 		case stemmaCounts(g.ops[b.ID]):
-			g.stands = append(g.stands, stemmaStands{g.counterOf(b), b.ID, stemmaExit})
+			g.stands = append(g.stands, stemmaStands{g.counterOf(b), stemmaExit, b.ID, stemmaExit})
 		}
 	}
 }
 
 // choose gives counters to the edges that the tree leaves out, where they make a difference.
 func (g *stemmaFlow) choose() {
-	g.stands = append(g.stands, stemmaStands{0, g.f.Entry.ID, stemmaExit})
-	for _, b := range slices.Clone(g.f.Blocks) { // without those that are made here
+	g.stands = append(g.stands, stemmaStands{0, stemmaExit, g.f.Entry.ID, stemmaExit})
+	for _, b := range stemmaBlocks(g.f) { // without those that are made here
 		rest := g.next[b.ID]
 		first := true // two edges of a block may lead to one other block
 		stemmaSuccs(b, func(i int, to *Block) {
 			if to.ID == rest && first {
 				first = false
+				g.leads(b, to, stemmaTreeEdge)
 				return
 			}
-			if stemmaCounts(g.between(to.ID, rest)) {
-				if b == g.f.Entry && len(b.Succs) > 1 {
-					g.f.Fatalf("stemma: an edge before the node is known has a counter")
-				}
-				counter, from := g.counterAt(b, i)
-				g.stands = append(g.stands, stemmaStands{counter, from, rest})
+			if !stemmaCounts(g.between(to.ID, rest)) {
+				g.leads(b, to, stemmaNoEdge)
+				return
 			}
+			if b == g.f.Entry && len(b.Succs) > 1 && !g.f.Stemma.Plain {
+				g.f.Fatalf("stemma: an edge before the node is known has a counter")
+			}
+			g.leads(b, to, len(g.stands))
+			counter, from := g.counterAt(b, i)
+			g.stands = append(g.stands, stemmaStands{counter, b.ID, from, rest})
 		})
 	}
 }
@@ -302,6 +339,11 @@ func (g *stemmaFlow) counterAt(from *Block, i int) (counter int, begin ID) {
 		return g.counterOf(e.b), e.b.ID
 	case len(from.Succs) == 1:
 		return g.counterOf(from), e.b.ID
+	}
+	if g.f.Stemma.Plain {
+		counter = g.f.Stemma.Number
+		g.f.Stemma.Number++
+		return counter, e.b.ID
 	}
 	between := g.f.NewBlock(BlockPlain)
 	between.Pos = from.Pos
@@ -420,7 +462,11 @@ func stemmaInlinedAt(pos src.XPos) int { return base.Ctxt.InnermostPos(pos).Base
 // stemmaOwn returns the values that are there to count, and no operations: what stores contexts and counters, and what
 // only such values use.
 func stemmaOwn(f *Func, node *Value) map[*Value]bool {
-	own := map[*Value]bool{node: true}
+	own := map[*Value]bool{}
+	if node == nil {
+		return own
+	}
+	own[node] = true
 	uses := map[*Value]int{}
 	for _, b := range f.Blocks {
 		for _, v := range b.Values {
@@ -434,9 +480,7 @@ func stemmaOwn(f *Func, node *Value) map[*Value]bool {
 	}
 	work := []*Value{node}
 	mark := func(v *Value) {
-		ours := !v.Type.IsMemory() || v.Op == OpStemmaCount || v.Op == OpStore || v.Op == OpVarLive || v.Op == OpWB ||
-			v.Op == OpStemmaEnter
-		if !own[v] && v.Op != OpPhi && ours {
+		if !own[v] && v.Op != OpPhi {
 			own[v] = true
 			work = append(work, v)
 		}
@@ -457,7 +501,7 @@ func stemmaOwn(f *Func, node *Value) map[*Value]bool {
 		v := work[len(work)-1]
 		work = work[:len(work)-1]
 		for _, a := range v.Args {
-			if uses[a]--; uses[a] == 0 {
+			if uses[a]--; uses[a] == 0 && !a.Type.IsMemory() { // the program's own store may come before one of ours
 				mark(a)
 			}
 		}

@@ -25,3 +25,22 @@ const stemmaLeastSelections = "amd64"
 
 // StemmaTarget is what this compilation is for. Programs for others are not instrumented: nothing is defined there.
 var StemmaTarget = map[string]stemmaTarget{"amd64": stemmaAMD64, "arm64": stemmaARM64}[buildcfg.GOARCH]
+
+// StemmaInstructionsIn returns how many instructions there are in what an instruction of the assembler has become.
+func StemmaInstructionsIn(code []byte) (n int) {
+	switch buildcfg.GOARCH {
+	case "386", "amd64", "s390x": // of any length, and one each
+		return min(len(code), 1)
+	case "riscv64": // of two bytes or four
+		for len(code) > 0 {
+			size := 2
+			if code[0]&3 == 3 {
+				size = 4
+			}
+			code = code[min(size, len(code)):]
+			n++
+		}
+		return n
+	}
+	return len(code) / 4
+}

@@ -358,6 +358,7 @@ func (s *state) stemmaInlMark(index int64) {
 // stemmaSeal ends the instrumentation before the SSA is compiled. A function
 // that calls nothing needs neither the slot nor, for it, a frame.
 func (s *state) stemmaSeal() {
+	s.stemmaAskCosts()
 	switch s.stemma.mode {
 	case stemmaOff, stemmaCallback:
 		return

@@ -276,6 +276,7 @@ type stemmaMeta struct {
 	sites    []stemmaSite
 	inlined  map[int]int // index in the inlining tree → counter + 1
 	weights  []ssa.StemmaWeight
+	placed   []int // where each counter of operations went that was placed, or -1
 
 	strings   []string
 	stringIdx map[string]int
@@ -320,6 +321,11 @@ func (m *stemmaMeta) renumber(c *ssa.StemmaCounters) {
 	}
 	m.counters = c.Left
 	m.takeWeights(c)
+	if c.Ops && !c.Each {
+		for i := c.First; i < c.Number; i++ {
+			m.placed = append(m.placed, c.Now[i])
+		}
+	}
 }
 
 // takeWeights takes over what counters say of operations, those that were merged together.
@@ -366,6 +372,10 @@ func StemmaEmit() {
 	stemmaMetas.list = nil
 	sort.Slice(list, func(i, j int) bool { return list[i].sym.Name < list[j].sym.Name })
 	for _, m := range list {
+		if stemmaOptions.engine == stemmaCostsEngine {
+			m.emitCosts()
+			continue
+		}
 		m.emit()
 	}
 }
@@ -526,6 +536,12 @@ func (m *stemmaMeta) blob() []byte {
 		body = binary.AppendUvarint(body, uint64(local[w.Inlined]))
 		body = binary.AppendUvarint(body, uint64(w.Class))
 		body = binary.AppendVarint(body, int64(w.N))
+	}
+	if len(m.placed) > 0 {
+		put(len(m.placed))
+		for _, counter := range m.placed {
+			put(counter + 1)
+		}
 	}
 
 	head := binary.AppendUvarint(nil, uint64(name))
