@@ -13,11 +13,14 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
-// A pair is what was counted of one function: operations of each class, those that count, and instructions.
+// A pair is what was counted of one function: operations of each class, those that count, and instructions; and how
+// many the compiler says that the operations are, if it is known.
 type pair struct {
 	ops          []int64
 	sum          float64
 	instructions float64
+	compiled     float64
+	known        bool
 }
 
 // other is more instructions than any operation takes: a function that has more for each runs other code on that
@@ -31,6 +34,7 @@ func (c *counted) pairs(arch string) (list []pair, total float64) {
 		total += n
 		if ops, ok := c.Ops[name]; ok {
 			p := pair{ops: ops, sum: float64(ops[layout.OpCounted]), instructions: n}
+			p.compiled, p.known = c.Compiled[arch][name]
 			if n > other*p.sum {
 				continue
 			}
@@ -44,7 +48,7 @@ func (c *counted) pairs(arch string) (list []pair, total float64) {
 // program and an architecture predict the instructions of the program.
 func report(all []counted, targets []string, costsFor func(i int, arch string) (costs, error)) error {
 	t := &table.Table{Title: "Operations and instructions", Left: 2, Head: []string{"program", "target", "functions",
-		"rank correlation", "instructions (millions)", "in them", "estimate (millions)", "error"}}
+		"rank correlation", "instructions (millions)", "in them", "by class", "known", "error", "all"}}
 	for _, arch := range targets {
 		for i := range all {
 			if all[i].Calibrates {
@@ -52,7 +56,7 @@ func report(all []counted, targets []string, costsFor func(i int, arch string) (
 			}
 			list, total := all[i].pairs(arch)
 			var ops, instructions []float64
-			var sum, estimate float64
+			var sum, estimate, known, compiled, rest float64
 			c, err := costsFor(i, arch)
 			if err != nil {
 				return err
@@ -60,16 +64,25 @@ func report(all []counted, targets []string, costsFor func(i int, arch string) (
 			for _, p := range list {
 				ops, instructions = append(ops, p.sum), append(instructions, p.instructions)
 				sum, estimate = sum+p.instructions, estimate+c.of(p.ops)
+				if p.known {
+					known, compiled = known+p.instructions, compiled+p.compiled
+				} else {
+					rest += c.of(p.ops)
+				}
 			}
 			t.Add(all[i].Name, arch, fmt.Sprint(len(list)), fmt.Sprintf("%.4f", rankCorrelation(ops, instructions)),
 				fmt.Sprintf("%.0f", total/1e6), fmt.Sprintf("%.1f %%", 100*sum/total),
-				fmt.Sprintf("%.0f", estimate/1e6), fmt.Sprintf("%+.1f %%", 100*(estimate/sum-1)))
+				fmt.Sprintf("%+.1f %%", 100*(estimate/sum-1)), fmt.Sprintf("%.1f %%", 100*known/sum),
+				fmt.Sprintf("%+.2f %%", 100*(compiled/known-1)), fmt.Sprintf("%+.2f %%", 100*((compiled+rest)/sum-1)))
 		}
 	}
 	t.Notes = []string{"\"In them\" is the share of instructions in functions that are instrumented: the others are " +
 		"the runtime's, and assembly; and those that execute more than a hundred instructions for each operation, " +
-		"since they run other code there. The estimate is of that share, with costs of operations that the other " +
-		"programs have given, and those that are there to calibrate; with -dir those of stemma report -cost."}
+		"since they run other code there. \"By class\" is the error of the estimate for that share, with costs of " +
+		"operations that the other programs have given, and those that are there to calibrate; with -dir those of " +
+		"stemma report -cost. \"Known\" is how much of it a file of stemma costs has, and \"error\" that of its " +
+		"instructions. \"All\" is the error of those together with the estimate for the others: what stemma " +
+		"report -cost=FILE says."}
 	return t.Text(os.Stdout)
 }
 

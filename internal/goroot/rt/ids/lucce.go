@@ -401,7 +401,7 @@ func (l *Lucce) begins(t uint32) bool {
 	if r.begin != 0 {
 		return true
 	}
-	if !l.logs(1) || r.open && !l.remainderBegins(r, t) {
+	if !l.logs(2) || r.open && !l.remainderBegins(r, t) { // of a remainder as well
 		return false
 	}
 	id := r.num
