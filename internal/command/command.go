@@ -10,7 +10,7 @@
 //
 // # Arguments
 //
-// There are two kinds of commands. Those that build (build, run, test, env, goroot, verify)
+// There are two kinds of commands. Those that build (build, run, test, env, goroot, verify, costs)
 // take the flags of the go command beside their own, and pass them on: see
 // run.ParseGoCommand. Those that read parse with base.Parse, which lets flags stand
 // between files. Each command declares its flags once, in a function that parsing
