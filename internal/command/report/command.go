@@ -105,6 +105,8 @@ reason. With -json, report prints one JSON object, in which "calls" stands for w
 	           begins; with -hide there are no fingerprints
 	collisions if any, of several processes: [{fingerprint, functions}]; two contexts have
 	           one fingerprint
+	estimated  with -cost=FILE, if anything is other code there: {machine, functions, share
+	           of all operations, leftOut}
 
 Via is how a function was entered, if not by a plain call: inlined, go, defer,
 native or fault. Where recursion was folded, fold is "folded" for a call of a

@@ -34,6 +34,14 @@ func (c costs) warning() string {
 		humanize.Plural(c.estimated, "function"), 100*c.share, how, c.machine)
 }
 
+// json returns the same for JSON, nil for nothing.
+func (c costs) json() *jsonEstimated {
+	if c.estimated == 0 {
+		return nil
+	}
+	return &jsonEstimated{c.machine, c.estimated, c.share, !c.table}
+}
+
 // expandCosts returns the instructions that the operations of a profile would take on another machine.
 func expandCosts(p *profile.Profile, o *Options) (*cct.Tree, error) {
 	find := tableCosts

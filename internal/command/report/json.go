@@ -44,8 +44,15 @@ type (
 
 		Goroutines []jsonCreation  `json:"goroutines,omitempty"`
 		Collisions []jsonCollision `json:"collisions,omitempty"`
+		Estimated  *jsonEstimated  `json:"estimated,omitempty"`
 
 		Contexts []jsonContext `json:"contexts,omitempty"` // with -contexts; they are written behind the rest, one by one
+	}
+	jsonEstimated struct {
+		Machine   string  `json:"machine"`
+		Functions int     `json:"functions"`
+		Share     float64 `json:"share"`
+		LeftOut   bool    `json:"leftOut,omitempty"`
 	}
 	jsonCollision struct {
 		Fingerprint fingerprint.Value `json:"fingerprint"`
@@ -178,7 +185,7 @@ func reportJSON(w io.Writer, p *record.Record, o *Options) error {
 		return err
 	}
 	head := jsonReport{JsonRecords(o.Sources), jsonProcesses(p.Profile), metricOf(r.t), jsonTotals(r.totals),
-		r.jsonSelected(), classes, groups, r.jsonFunctions(), goroutines, r.collisions, nil}
+		r.jsonSelected(), classes, groups, r.jsonFunctions(), goroutines, r.collisions, o.costs.json(), nil}
 	b, err := json.MarshalIndent(head, "", "\t")
 	if err != nil {
 		return err
