@@ -55,8 +55,7 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// TestCostsFile reports with a file of stemma costs, of which a function is other code; and with one of another
-// release.
+// TestCostsFile reports with a file of stemma costs in which a function is other code, and with one of another release.
 func TestCostsFile(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write := func(name, text string) {

@@ -103,10 +103,8 @@ reason. With -json, report prints one JSON object, in which "calls" stands for w
 	           line, via, fold}]}], frames innermost first; file and line of a frame are
 	           where it calls the one before it, those of the first where its function
 	           begins; with -hide there are no fingerprints
-	collisions if any, of several processes: [{fingerprint, functions}]; two contexts have
-	           one fingerprint
-	estimated  with -cost=FILE, if anything is other code there: {machine, functions, share
-	           of all operations, leftOut}
+	collisions [{fingerprint, functions}], if two contexts of several processes share one
+	estimated  with -cost=FILE, of other code there: {machine, functions, share, leftOut}
 
 Via is how a function was entered, if not by a plain call: inlined, go, defer,
 native or fault. Where recursion was folded, fold is "folded" for a call of a
