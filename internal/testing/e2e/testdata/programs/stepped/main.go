@@ -26,7 +26,9 @@ func work(n int) int {
 	for _, x := range numbers {
 		l = l.push(x)
 	}
-	return sum + l.sum() + selected(numbers, 40) + calls(numbers, straight) + int(floats(numbers))
+	copied := large{}
+	fill(&copied, large{x: [40]int{3: 7}})
+	return sum + copied.x[3] + l.sum() + selected(numbers, 40) + calls(numbers, straight) + int(floats(numbers))
 }
 
 //go:noinline
@@ -129,6 +131,17 @@ func small(b []uint8) int {
 		h = h<<3 ^ c + h
 	}
 	return int(h)
+}
+
+type large struct{ x, y [40]int }
+
+//go:noinline
+func fill(to *large, from large) {
+	if from.x[3] > 0 {
+		*to = from
+	} else {
+		*to = large{}
+	}
 }
 
 type list struct {

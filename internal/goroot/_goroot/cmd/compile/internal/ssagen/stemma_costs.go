@@ -107,24 +107,41 @@ func (c *stemmaCode) add(b *ssa.Block, begin, end *obj.Prog) {
 				on = b.Succs[1].Block()
 			}
 		case taken == nil && isBack && len(loops) > 0:
-			if step := stemmaStep(to, p); step > 0 {
-				for i := first; i < len(c.list); i++ {
-					c.list[i].N *= max(int(loops[0]/step), 1)
-				}
+			rounds := stemmaRounds(begin, to, p, loops[0])
+			for i := first; i < len(c.list); i++ {
+				c.list[i].N *= rounds
 			}
 			loops = loops[1:]
 		}
 	}
 }
 
-// stemmaStep returns by how much a loop moves a pointer: the largest constant that it adds.
-func stemmaStep(begin, end *obj.Prog) (step int64) {
-	for p := begin; p != end; p = p.Link {
-		if p.From.Type == obj.TYPE_CONST && p.To.Type == obj.TYPE_REG {
-			step = max(step, p.From.Offset)
+// stemmaRounds returns how many rounds a loop makes that clears or copies so many bytes, in the code of a block: as many
+// as the instruction before it says, or as it takes with the largest constant that it adds to a pointer.
+func stemmaRounds(block, begin, end *obj.Prog, bytes int64) int {
+	const least, most = 8, 1024 // bytes of a round
+	for p := block; p != begin; p = p.Link {
+		n := stemmaConstant(p)
+		if p.Link == begin && n > 1 && p.Reg == 0 && bytes/n >= least && bytes/n <= most {
+			return int(n)
 		}
 	}
-	return step
+	step := int64(0)
+	for p := begin; p != end; p = p.Link {
+		step = max(step, stemmaConstant(p))
+	}
+	if step < least {
+		return 1 // not known
+	}
+	return max(int(bytes/step), 1)
+}
+
+// stemmaConstant returns the constant that p adds to a register, or puts there; 0 for none.
+func stemmaConstant(p *obj.Prog) int64 {
+	if p.From.Type != obj.TYPE_CONST || p.To.Type != obj.TYPE_REG {
+		return 0
+	}
+	return p.From.Offset
 }
 
 // stemmaTarget returns where p jumps to, nil if nowhere. When code was assembled some branches have only the distance.
