@@ -28,6 +28,9 @@ func Column(p *profile.Profile, name string) (*profile.Column, error) {
 	if c := p.Column(name); c != nil {
 		return c, nil
 	}
+	if len(p.Processes) > 0 && p.Processes[0].Engine == "costs" {
+		return nil, fmt.Errorf("no counts: a file of 'stemma costs', which 'stemma report -cost' takes beside a record")
+	}
 	if len(p.Columns) == 0 {
 		return nil, fmt.Errorf("no metrics: a record of context IDs has no counts")
 	}

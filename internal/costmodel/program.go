@@ -10,6 +10,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"path"
 	"slices"
 	"strings"
 
@@ -193,8 +194,8 @@ func (x *matching) counter(c uint32) int32 {
 // graphs, or almost. Where a program is instrumented, the compiler may keep an operation that it leaves out otherwise,
 // and a block with it. A machine may have others.
 func (x *matching) matches() bool {
-	if x.t == nil {
-		return false
+	if x.t == nil || x.f.Line != x.t.Line || x.base(x.p, x.f) != x.base(x.program, x.t) {
+		return false // another one of that name, in a file of an architecture say
 	}
 	if len(x.f.Placed) == len(x.t.Placed) {
 		if x.placed = x.f.Placed; x.alike() {
@@ -205,7 +206,13 @@ func (x *matching) matches() bool {
 	return x.alike()
 }
 
-// alike reports whether the counters have the same operations in both, but for a third, by what was executed.
+// base returns the name of the file of a function of p.
+func (x *matching) base(p *profile.Profile, f *profile.Func) string {
+	return path.Base(p.Strings[f.File])
+}
+
+// alike reports whether the counters have the same operations in both, but for a twentieth of what was executed. Where
+// nothing was, that is as if all had been once.
 func (x *matching) alike() bool {
 	counted := make(map[int32]int64)
 	for _, w := range x.f.Weights {
@@ -213,23 +220,26 @@ func (x *matching) alike() bool {
 			counted[int32(w.Counter)] += int64(w.N)
 		}
 	}
-	sum := func() (all float64) {
-		for c, n := range counted {
-			times := 1.0
-			if int(c) < len(x.counts) {
-				times += x.counts[c]
-			}
-			all += math.Abs(float64(n)) * times
+	times := func(c int32) float64 {
+		if int(c) < len(x.counts) {
+			return x.counts[c]
 		}
-		return all
+		return 1
 	}
-	all := sum()
+	executed := 0.0
+	for c, n := range counted {
+		executed += float64(n) * times(c)
+	}
 	for _, w := range x.t.Weights {
 		if c := x.counter(w.Counter); w.Class == uint32(layout.OpCounted) && c != profile.None {
 			counted[c] -= int64(w.N)
 		}
 	}
-	return sum() <= all/3
+	differ := 0.0
+	for c, n := range counted {
+		differ += math.Abs(float64(n)) * times(c)
+	}
+	return differ <= math.Abs(executed)/20
 }
 
 // unknown are the operations behind a counter that was merged with others.

@@ -109,9 +109,8 @@ func CheckPlatform(goos, goarch string) error {
 // counted are the architectures whose instructions the compiler counts in a build for costs, and sized the systems
 // whose programs have symbols with sizes.
 var (
-	counted = []string{"386", "amd64", "arm", "arm64", "loong64", "mips", "mipsle", "mips64", "mips64le", "ppc64",
-		"ppc64le", "riscv64", "s390x"}
-	sized = []string{"linux", "freebsd", "netbsd", "openbsd"}
+	counted = []string{"amd64", "arm64", "loong64", "riscv64"}
+	sized   = []string{"linux", "freebsd", "netbsd", "openbsd"}
 )
 
 // CheckCosts reports whether there is a build for costs for goos/goarch.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -67,18 +68,39 @@ func isNoFile(name string) bool {
 	return err != nil
 }
 
-// releaseOf returns the Go release of a profile, "" if it is not known.
-func releaseOf(p *profile.Profile) string {
-	if len(p.Processes) == 0 {
-		return ""
+// releaseOf returns the Go release of a profile, "" if it is not known. All of its programs must have one release.
+func releaseOf(p *profile.Profile) (release string, err error) {
+	for _, proc := range p.Processes {
+		if release != "" && proc.GoVersion != release {
+			return "", fmt.Errorf("programs that were built by %s and %s: operations of another release are others; "+
+				"name records of one", release, proc.GoVersion)
+		}
+		release = proc.GoVersion
 	}
-	return p.Processes[0].GoVersion
+	return release, nil
+}
+
+// hasPlaced reports whether a profile says which counters were placed for operations, or has none but those of
+// invocations.
+func hasPlaced(p *profile.Profile) bool {
+	several := false
+	for _, f := range p.Funcs {
+		if len(f.Placed) > 0 {
+			return true
+		}
+		several = several || len(f.Weights) > 0 && f.Weights[len(f.Weights)-1].Counter > 0
+	}
+	return !several
 }
 
 // tableCosts returns the costs of a machine's table.
 func tableCosts(p *profile.Profile, o *Options) (*cct.Costs, error) {
 	o.costs.machine = o.Cost
-	table, err := costmodel.Find(o.Cost, releaseOf(p))
+	release, err := releaseOf(p)
+	if err != nil {
+		return nil, err
+	}
+	table, err := costmodel.Find(o.Cost, release)
 	if err != nil {
 		return nil, err
 	}
@@ -93,13 +115,20 @@ func fileCosts(p *profile.Profile, o *Options) (*cct.Costs, error) {
 		return nil, err
 	}
 	o.costs.machine = program.Machine()
-	if have, want := program.Release(), releaseOf(p); want != "" && have != want {
+	release, err := releaseOf(p)
+	switch {
+	case err != nil:
+		return nil, err
+	case release != "" && program.Release() != release:
 		return nil, fmt.Errorf("%s is of %s, and the program was built by %s; use the same release for both",
-			store.Relative(o.Cost), have, want)
+			store.Relative(o.Cost), program.Release(), release)
+	case !hasPlaced(p):
+		return nil, errors.New("the program was built by a stemma that does not say which counters are whose; build " +
+			"and run it once more, or give a machine, as -cost=" + program.Table())
 	}
 	known, others := program.In(p)
 	list := &cct.Costs{Known: known}
-	if table, err := costmodel.Find(program.Table(), releaseOf(p)); err == nil {
+	if table, err := costmodel.Find(program.Table(), release); err == nil {
 		list.Classes, o.costs.table = table.Costs, true
 	}
 	o.costs.estimated, o.costs.share = len(others), shareOf(p, others)

@@ -10,7 +10,9 @@ import (
 
 	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/costmodel"
+	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/humanize"
+	"github.com/stemma-go/stemma/internal/record/store"
 	"github.com/stemma-go/stemma/internal/safefile"
 	"github.com/stemma-go/stemma/internal/toolchain"
 )
@@ -34,8 +36,9 @@ one, which need not be there:
 	GOARCH=riscv64 stemma costs -o srv.riscv64.costs .
 	stemma report -metric=ops -cost=srv.riscv64.costs
 
-Sources, tags and the Go release must be those of the program that was recorded. Report
-says how much of it is other code there, and estimates that by classes of operations.`,
+Sources, flags and the Go release must be those of the program that was recorded. Report
+says how much of it is other code there, and estimates that by classes of operations.
+The package must be a main package.`,
 		Flags: func(fs *flag.FlagSet) { costsFlags(fs) },
 		Run:   runCosts,
 	}
@@ -43,6 +46,32 @@ says how much of it is other code there, and estimates that by classes of operat
 
 func costsFlags(fs *flag.FlagSet) *string {
 	return fs.String("o", "", "write them to `FILE` (default NAME.GOOS-GOARCH"+costsSuffix+")")
+}
+
+// costsFile returns what -o names, which is relative to -C as go build has it.
+func costsFile(out, dir string) string {
+	if filepath.IsAbs(out) {
+		return out
+	}
+	return filepath.Join(dir, out)
+}
+
+// checkCosts refuses what would be an error after the build.
+func checkCosts(args *toolchain.Args, out string) error {
+	for _, f := range engine.Flags {
+		if _, ok := args.Flag(f.Name); ok {
+			return base.Usagef("costs: -%s: nothing is recorded; leave it out", f.Name)
+		}
+	}
+	if _, ok := args.Flag("n"); ok {
+		return base.Usagef("costs: -n: without a build there is nothing to count; leave it out")
+	}
+	dir, _ := args.Flag("C")
+	at := filepath.Dir(costsFile(out, dir))
+	if info, err := os.Stat(at); err != nil || !info.IsDir() {
+		return base.Usagef("costs: -o=%s: there is no directory %s; name another file", out, at)
+	}
+	return nil
 }
 
 // runCosts builds into a directory of its own: the program is of no further use.
@@ -56,6 +85,10 @@ func runCosts(e *base.Env, words []string) error {
 	if err != nil {
 		return base.Usagef("costs: %w", err)
 	}
+	if err := checkCosts(args, *out); err != nil {
+		return err
+	}
+	dir, _ := args.Flag("C")
 	b, err := toolchain.NewCosts(args, e.Stderr)
 	if err != nil {
 		return fmt.Errorf("costs: %w", err)
@@ -79,15 +112,16 @@ func runCosts(e *base.Env, words []string) error {
 	}
 	c, err := costmodel.OfProgram(filepath.Join(tmp.Path, built[0].Name()))
 	if err != nil {
-		return fmt.Errorf("costs: %w", err)
+		return fmt.Errorf("costs: %s", strings.ReplaceAll(err.Error(), tmp.Path+string(filepath.Separator), ""))
 	}
-	if *out == "" {
-		*out = built[0].Name() + "." + c.Table() + costsSuffix
+	file := costsFile(*out, dir)
+	if info, err := os.Stat(file); *out == "" || err == nil && info.IsDir() {
+		file = filepath.Join(file, built[0].Name()+"."+c.Table()+costsSuffix)
 	}
-	if err := safefile.Write(*out, 0o666, c.Write); err != nil {
+	if err := safefile.Write(file, 0o666, c.Write); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.Stderr, "stemma: %s: instructions of %s on %s\n", *out, humanize.Plural(c.Funcs(), "function"),
-		c.Machine())
+	fmt.Fprintf(e.Stderr, "stemma: %s: instructions of %s on %s\n", store.Relative(file),
+		humanize.Plural(c.Funcs(), "function"), c.Machine())
 	return nil
 }

@@ -29,7 +29,7 @@ func main() {
 	sort.Strings(words)
 	fmt.Println(sum, len(words), recovered(30), exits(10))
 	fmt.Println(kept(3, 4), mixed(5, []byte("12345678")), compared(1, 1, 1), widened(2, new(int16)), again(9, 4))
-	fmt.Println(distant(new(apart)), roomy(3), pieces(make([]byte, 4)), stored(new([2]int)))
+	fmt.Println(distant(new(apart)), roomy(3), pieces(make([]byte, 4)), stored(new([2]int)), later(30))
 	for _, n := range []number{new(word), new(word), new(text)} {
 		n.double()
 	}
@@ -44,6 +44,16 @@ func stored(p *[2]int) int {
 	p[0] = 1
 	p[1] = 2
 	return straight(3)
+}
+
+// later defers calls in the body of an iterator's loop: the call that does so ends a block, and has a result.
+//
+//go:noinline
+func later(n int) (s int) {
+	for i := range upTo(n) {
+		defer func() { s += i }()
+	}
+	return 0
 }
 
 // No machine selects where there is so much on the ways.

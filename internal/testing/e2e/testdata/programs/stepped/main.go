@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 func main() {
@@ -28,7 +29,9 @@ func work(n int) int {
 	}
 	copied := large{}
 	fill(&copied, large{x: [40]int{3: 7}})
-	return sum + copied.x[3] + l.sum() + selected(numbers, 40) + calls(numbers, straight) + int(floats(numbers))
+	divided(&copied.y, -7, n)
+	cleared(&copied, n)
+	return sum + copied.x[3] + copied.y[0] + int(added(n)) + l.sum() + selected(numbers, 40) + calls(numbers, straight) + int(floats(numbers))
 }
 
 //go:noinline
@@ -142,6 +145,32 @@ func fill(to *large, from large) {
 	} else {
 		*to = large{}
 	}
+}
+
+//go:noinline
+func divided(to *[40]int, a, b int) {
+	to[0] = a / b
+	to[1] ^= a
+	to[2] += a % b
+	to[3] *= b
+}
+
+// cleared calls before it clears.
+//
+//go:noinline
+func cleared(l *large, n int) {
+	straight(n, 20)
+	l.y = [40]int{}
+	l.y[0] = n
+}
+
+//go:noinline
+func added(n int) int64 {
+	var x atomic.Int64
+	for i := range n {
+		x.Add(int64(i))
+	}
+	return x.Load()
 }
 
 type list struct {

@@ -531,6 +531,7 @@ const stemmaSlot = ".stemma"
 // stemmaIncrement puts an increment of a counter at the beginning of each of these blocks, and mends the memory that
 // values behind it see.
 func stemmaIncrement(f *Func, node *Value, counts map[*Block]int) {
+	stemmaSelectWhereMade(f)
 	start := make([]*Value, f.NumBlocks())
 	memState(f, start, make([]*Value, f.NumBlocks()))
 	m := &stemmaMemory{f: f, node: node, start: start, out: make([]*Value, f.NumBlocks())}
@@ -552,6 +553,27 @@ func stemmaIncrement(f *Func, node *Value, counts map[*Block]int) {
 		}
 	}
 	phielim(f)
+}
+
+// stemmaSelectWhereMade puts the selections of results into the block of their call. Some calls end a block, and a
+// selection in the next one would look like a use of the memory before the call.
+func stemmaSelectWhereMade(f *Func) {
+	for _, b := range f.Blocks {
+		b.Values = slices.DeleteFunc(b.Values, func(v *Value) bool {
+			switch v.Op {
+			case OpSelect0, OpSelect1, OpSelectN, OpSelectNAddr:
+			default:
+				return false
+			}
+			made := v.Args[0].Block
+			if made == b {
+				return false
+			}
+			v.Block = made
+			made.Values = append(made.Values, v)
+			return true
+		})
+	}
 }
 
 // A stemmaMemory is the state of stemmaIncrement.

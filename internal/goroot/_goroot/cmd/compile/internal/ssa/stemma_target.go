@@ -44,3 +44,12 @@ func StemmaInstructionsIn(code []byte) (n int) {
 	}
 	return len(code) / 4
 }
+
+// StemmaIsPrefix reports whether an instruction of the assembler is a part of the next one, by its name.
+func StemmaIsPrefix(name string) bool {
+	switch name {
+	case "LOCK", "REP", "REPN":
+		return true
+	}
+	return false
+}

@@ -93,11 +93,15 @@ func (c *stemmaCode) add(b *ssa.Block, begin, end *obj.Prog) {
 			inlined := base.Ctxt.InnermostPos(p.Pos).Base().InliningIndex()
 			c.list = append(c.list, ssa.StemmaCode{From: b, To: on, Inlined: inlined, N: n})
 		}
-		if p.As == obj.AJMP || p.As == obj.ARET {
+		to := stemmaTarget(p)
+		if p.As == obj.ARET || p.As == obj.AJMP && !c.goesOn(p, end) {
 			return
 		}
-		to := stemmaTarget(p)
 		if to == nil {
+			continue
+		}
+		if p.As == obj.AJMP {
+			c.detour(known, p)
 			continue
 		}
 		first, isBack := known[to]
@@ -116,8 +120,29 @@ func (c *stemmaCode) add(b *ssa.Block, begin, end *obj.Prog) {
 	}
 }
 
-// stemmaRounds returns how many rounds a loop makes that clears or copies so many bytes, in the code of a block: as many
-// as the instruction before it says, or as it takes with the largest constant that it adds to a pointer.
+// goesOn reports whether there is code behind p, before the end of its block, but for what fills up.
+func (c *stemmaCode) goesOn(p, end *obj.Prog) bool {
+	for p = p.Link; p != nil && p != end; p = p.Link {
+		if p.As != obj.ANOP && c.instructions(p) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// detour takes out what is executed seldom: a division has code for -1 in front, from where p jumps behind it. What is
+// before p, behind the branch to what p jumps over, is that.
+func (c *stemmaCode) detour(known map[*obj.Prog]int, p *obj.Prog) {
+	for from, i := range known {
+		if over := stemmaTarget(from); over != nil && over == p.Link {
+			c.list = c.list[:i+1]
+			return
+		}
+	}
+}
+
+// stemmaRounds returns how many rounds a loop makes that clears or copies so many bytes, in the code of a block: as
+// many as the instruction before it says, or as it takes with the largest constant that it adds to a pointer.
 func stemmaRounds(block, begin, end *obj.Prog, bytes int64) int {
 	const least, most = 8, 1024 // bytes of a round
 	for p := block; p != begin; p = p.Link {
@@ -147,6 +172,9 @@ func stemmaConstant(p *obj.Prog) int64 {
 // stemmaTarget returns where p jumps to, nil if nowhere. When code was assembled some branches have only the distance.
 func stemmaTarget(p *obj.Prog) *obj.Prog {
 	to, _ := p.To.Val.(*obj.Prog)
+	if to == p || p.To.Sym != nil {
+		return nil // a call, or a jump to another function
+	}
 	return to
 }
 
@@ -202,6 +230,9 @@ func (c *stemmaCode) instructions(p *obj.Prog) (n int) {
 	}
 	switch p.As {
 	case obj.ATEXT, obj.APCALIGN, obj.APCALIGNMAX:
+		return 0
+	}
+	if ssa.StemmaIsPrefix(p.As.String()) {
 		return 0
 	}
 	return ssa.StemmaInstructionsIn(c.bytes[p.Pc:p.Link.Pc])
