@@ -104,6 +104,8 @@ placed 0 func 1 counters 2
 node 0
 `
 	write("prog.stemma", record)
+	write("old.stemma", strings.Replace(record, "placed 0 func 1 counters 3\n", "", 1))
+	write("two.stemma", strings.NewReplacer("00a1", "00a2", "go1.26.8", "go1.27.4").Replace(record))
 	write("new.costs", strings.Replace(costs, "GO", "go1.26.8", 1))
 	write("other.costs", strings.Replace(costs, "GO", "go1.27.4", 1))
 	code, stdout, stderr := runMain("report", "-cost=new.costs", "prog.stemma")
@@ -123,13 +125,24 @@ node 0
 		t.Errorf("exit code %d\n%s\nwant %s", code, stdout, want)
 	}
 	for _, c := range []struct{ cost, want string }{
+		{"new.costs old.stemma", "report: -cost: the program was built by a stemma that does not say which " +
+			"counters are whose; build and run it once more, or give a machine, as -cost=plan9-vax"},
+		{"new.costs prog.stemma two.stemma", "report: -cost: programs that were built by go1.26.8 and go1.27.4: "},
 		{"other.costs", "report: -cost: other.costs is of go1.27.4, and the program was built by go1.26.8; use the " +
 			"same release for both"},
 		{"prog.stemma", "report: -cost: prog.stemma: a record, and no file of 'stemma costs'"},
 	} {
-		code, _, stderr := runMain("report", "-cost="+c.cost, "prog.stemma")
+		args := append(strings.Fields("report -cost="+c.cost), "prog.stemma")
+		if strings.Contains(c.cost, " ") {
+			args = args[:len(args)-1]
+		}
+		code, _, stderr := runMain(args...)
 		if code != base.ExitUsage || !strings.Contains(stderr, c.want) {
 			t.Errorf("-cost=%s: exit code %d, %s; want %s", c.cost, code, stderr, c.want)
 		}
+	}
+	code, _, stderr = runMain("report", "new.costs")
+	if code == 0 || !strings.Contains(stderr, "a file of 'stemma costs'") {
+		t.Errorf("report of a file of costs: exit code %d, %s", code, stderr)
 	}
 }
