@@ -211,10 +211,11 @@ func (x *matching) base(p *profile.Profile, f *profile.Func) string {
 	return path.Base(p.Strings[f.File])
 }
 
-// alike reports whether the counters have the same operations in both, but for a twentieth of what was executed. Where
-// nothing was, that is as if all had been once.
+// alike reports whether the counters have about the same operations in both: three in four of what was executed, and no
+// more than one in twenty behind counters that the other one has not. Where nothing was, that is as if all had been
+// once.
 func (x *matching) alike() bool {
-	counted := make(map[int32]int64)
+	counted, found := make(map[int32]int64), map[int32]bool{0: true}
 	for _, w := range x.f.Weights {
 		if w.Class == uint32(layout.OpCounted) {
 			counted[int32(w.Counter)] += int64(w.N)
@@ -230,16 +231,22 @@ func (x *matching) alike() bool {
 	for c, n := range counted {
 		executed += float64(n) * times(c)
 	}
+	for _, c := range x.placed {
+		found[c] = true
+	}
 	for _, w := range x.t.Weights {
 		if c := x.counter(w.Counter); w.Class == uint32(layout.OpCounted) && c != profile.None {
 			counted[c] -= int64(w.N)
 		}
 	}
-	differ := 0.0
+	differ, missing := 0.0, 0.0
 	for c, n := range counted {
-		differ += math.Abs(float64(n)) * times(c)
+		ops := math.Abs(float64(n)) * times(c)
+		if differ += ops; !found[c] {
+			missing += ops
+		}
 	}
-	return differ <= math.Abs(executed)/20
+	return differ <= math.Abs(executed)/4 && missing <= math.Abs(executed)/20
 }
 
 // unknown are the operations behind a counter that was merged with others.
@@ -268,8 +275,8 @@ func operations(f *profile.Func) []int64 {
 // largest bounds the work of align.
 const largest = 1 << 24
 
-// align finds, for each counter of a list, one that stands for as many operations in another list: as many as can be
-// found in order. It returns what placed has for that one, None for those without.
+// align finds, for each counter of a list, one that stands for as many operations in another list, or almost: as many
+// as can be found in order. It returns what placed has for that one, None for those without.
 func align(to, from []int64, placed []int32) []int32 {
 	list := slices.Repeat([]int32{profile.None}, len(from))
 	if len(to)*len(from) > largest {
@@ -278,11 +285,14 @@ func align(to, from []int64, placed []int32) []int32 {
 	width := len(from) + 1
 	best := make([]uint16, (len(to)+1)*width) // for what is left of both
 	score := func(i, k int) uint16 {
-		switch {
-		case to[i] == unknown || from[k] == unknown:
-			return 1
-		case to[i] == from[k]:
-			return 2
+		const exact, near, may = 3, 2, 1
+		switch a, b := to[i], from[k]; {
+		case a == unknown || b == unknown:
+			return may
+		case a == b:
+			return exact
+		case (a < 0) == (b < 0) && max(a-b, b-a) <= 2+max(a, -a, b, -b)/4:
+			return near
 		}
 		return 0
 	}
