@@ -107,8 +107,8 @@ func runCosts(e *base.Env, words []string) error {
 		return err
 	}
 	if len(built) != 1 {
-		return base.Usagef("costs: %s: have %d programs, want one; name the directory of one command",
-			strings.Join(args.Rest(), " "), len(built))
+		return base.Usagef("costs: %s: have %s, want one; name the directory of one command",
+			strings.Join(args.Rest(), " "), humanize.Plural(len(built), "program"))
 	}
 	c, err := costmodel.OfProgram(filepath.Join(tmp.Path, built[0].Name()))
 	if err != nil {
