@@ -304,8 +304,10 @@ func (x *expander) values(i int) []uint64 {
 func (x *expander) weigh(i int, counts []uint64) {
 	fn := &x.p.Funcs[x.p.Nodes[i].Func]
 	weights, known := fn.Weights, false
-	if x.costs != nil && x.costs.Known[x.p.Nodes[i].Func] != nil {
-		weights, known = x.costs.Known[x.p.Nodes[i].Func], true
+	if x.costs != nil {
+		if list, ok := x.costs.Known[x.p.Nodes[i].Func]; ok {
+			weights, known = list, true
+		}
 	}
 	_, varies := x.column.Varies()
 	// counter 0 may not be, in a part of a run that began in the function

@@ -28,7 +28,7 @@ func Column(p *profile.Profile, name string) (*profile.Column, error) {
 	if c := p.Column(name); c != nil {
 		return c, nil
 	}
-	if len(p.Processes) > 0 && p.Processes[0].Engine == "costs" {
+	if len(p.Processes) > 0 && p.Processes[0].Engine == engine.Costs {
 		return nil, fmt.Errorf("no counts: a file of 'stemma costs', which 'stemma report -cost' takes beside a record")
 	}
 	if len(p.Columns) == 0 {

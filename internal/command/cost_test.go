@@ -22,21 +22,27 @@ node 0 calls 0
 node 1 func 1 parent 0 calls 1000
 `
 
+// writeText writes the profile of a text to a file.
+func writeText(t *testing.T, name, text string) {
+	t.Helper()
+	p, err := profile.ParseText(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Write(f); err != nil || f.Close() != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestCosts reports the cost of operations on another machine, and asks for what there is not.
 func TestCosts(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, release := range map[string]string{"new.stemma": "go1.26.11", "other.stemma": "go1.27.4"} {
-		p, err := profile.ParseText(strings.NewReader(strings.Replace(opsText, "GO", release, 1)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := os.Create(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Write(f); err != nil || f.Close() != nil {
-			t.Fatal(err)
-		}
+		writeText(t, name, strings.Replace(opsText, "GO", release, 1))
 	}
 	code, stdout, stderr := runMain("report", "-cost=linux-arm64", "new.stemma")
 	if code != 0 || !strings.Contains(stdout, " instructions · 1 context") {
@@ -58,19 +64,6 @@ func TestCosts(t *testing.T) {
 // TestCostsFile reports with a file of stemma costs in which a function is other code, and with one of another release.
 func TestCostsFile(t *testing.T) {
 	t.Chdir(t.TempDir())
-	write := func(name, text string) {
-		p, err := profile.ParseText(strings.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := os.Create(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Write(f); err != nil || f.Close() != nil {
-			t.Fatal(err)
-		}
-	}
 	record := `stemma profile 2
 record 0 run 00000000000000a1
 process 0 args "prog" run 00000000000000a1 pid 7 go "go1.26.8" engine "cct"
@@ -103,11 +96,11 @@ func 2 name "main.f" file "main.go" line 9 counters 1
 placed 0 func 1 counters 2
 node 0
 `
-	write("prog.stemma", record)
-	write("old.stemma", strings.Replace(record, "placed 0 func 1 counters 3\n", "", 1))
-	write("two.stemma", strings.NewReplacer("00a1", "00a2", "go1.26.8", "go1.27.4").Replace(record))
-	write("new.costs", strings.Replace(costs, "GO", "go1.26.8", 1))
-	write("other.costs", strings.Replace(costs, "GO", "go1.27.4", 1))
+	writeText(t, "prog.stemma", record)
+	writeText(t, "old.stemma", strings.Replace(record, "placed 0 func 1 counters 3\n", "", 1))
+	writeText(t, "two.stemma", strings.NewReplacer("00a1", "00a2", "go1.26.8", "go1.27.4").Replace(record))
+	writeText(t, "new.costs", strings.Replace(costs, "GO", "go1.26.8", 1))
+	writeText(t, "other.costs", strings.Replace(costs, "GO", "go1.27.4", 1))
 	code, stdout, stderr := runMain("report", "-cost=new.costs", "prog.stemma")
 	for _, want := range []string{"270 instructions · 1 context", "warning: the instructions of 1 function (10.00 % " +
 		"of all operations) are left out: on plan9/vax they are other code"} {

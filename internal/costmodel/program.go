@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/record/livedir"
 	"github.com/stemma-go/stemma/internal/sealed"
@@ -21,13 +22,11 @@ import (
 )
 
 // A Program says what the counters of operations of each function stand for in a program that was built for a machine,
-// which 'stemma costs' has done. It is kept as a profile without nodes, whose weights of class int are instructions.
+// which 'stemma costs' has done. It is kept as a profile of engine costs, without nodes, whose weights of class int are
+// instructions and whose process has the machine as a note.
 type Program struct {
 	p *profile.Profile
 }
-
-// engineName is the engine of such a profile. Its process has the machine as a note.
-const engineName = "costs"
 
 // Machine returns the machine: GOOS/GOARCH.
 func (c *Program) Machine() string { return c.p.Processes[0].Notes[0] }
@@ -55,7 +54,7 @@ func Open(name string) (*Program, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if len(p.Processes) != 1 || p.Processes[0].Engine != engineName || len(p.Processes[0].Notes) != 1 {
+	if len(p.Processes) != 1 || p.Processes[0].Engine != engine.Costs || len(p.Processes[0].Notes) != 1 {
 		return nil, fmt.Errorf("%s: a record, and no file of 'stemma costs'", name)
 	}
 	return &Program{p}, nil
@@ -77,7 +76,7 @@ func OfProgram(name string) (*Program, error) {
 		machine[s.Key] = s.Value
 	}
 	p := profile.New()
-	p.Processes = []profile.Process{{Engine: engineName, GoVersion: info.GoVersion, Args: []string{info.Path},
+	p.Processes = []profile.Process{{Engine: engine.Costs, GoVersion: info.GoVersion, Args: []string{info.Path},
 		Notes: []string{machine["GOOS"] + "/" + machine["GOARCH"]}}}
 	symbols, err := f.Symbols()
 	if errors.Is(err, elf.ErrNoSymbols) {
@@ -182,10 +181,13 @@ type matching struct {
 	calls      []int32   // by inlined call of t, that of f
 }
 
-// counter returns the counter of f that counter c of t is, or None.
+// counter returns the counter of f that counter c of t is, or None. In a file that is damaged it may not be there.
 func (x *matching) counter(c uint32) int32 {
-	if c == 0 {
+	switch {
+	case c == 0:
 		return 0
+	case int64(c) > int64(len(x.placed)):
+		return profile.None
 	}
 	return x.placed[c-1]
 }

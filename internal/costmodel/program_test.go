@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -68,6 +69,9 @@ func TestIn(t *testing.T) {
 			ops(3, none, 20)}, Placed: []int32{1, 2, 3}},
 			profile.Func{Weights: []profile.Weight{ops(0, none, 90), ops(1, none, 30), ops(2, none, 20),
 				code(1, none, 31), code(2, none, 21)}, Placed: []int32{1, 2}}, nil, "[{1 -1 0 31} {3 -1 0 21}]"},
+		{"a damaged file", profile.Func{Weights: []profile.Weight{ops(0, none, 5)}},
+			profile.Func{Weights: []profile.Weight{ops(0, none, 5), ops(7, none, 1), code(0, none, 6),
+				code(7, none, 9)}}, nil, "[{0 -1 0 6}]"},
 		{"other code", profile.Func{Weights: []profile.Weight{ops(0, none, 90)}},
 			profile.Func{Weights: []profile.Weight{ops(0, none, 40), code(0, none, 50)}}, nil, ""},
 	} {
@@ -119,7 +123,7 @@ func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	p := profileOf(profile.Func{Weights: []profile.Weight{code(0, profile.None, 3)}, Placed: []int32{0, profile.None}},
 		"main.f")
-	p.Processes = []profile.Process{{Engine: engineName, GoVersion: "go1.26.8", Notes: []string{"plan9/vax"}}}
+	p.Processes = []profile.Process{{Engine: engine.Costs, GoVersion: "go1.26.8", Notes: []string{"plan9/vax"}}}
 	write := func(name string, p *profile.Profile) string {
 		name = filepath.Join(dir, name)
 		f, err := os.Create(name)

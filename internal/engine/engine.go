@@ -59,6 +59,9 @@ const (
 // NoStrategy is that of a compiler that adds nothing.
 const NoStrategy = "none"
 
+// Costs is the strategy of a build for costs, and the engine that a file of costs has. It records nothing.
+const Costs = "costs"
+
 // Code says what the compiler makes.
 type Code struct {
 	Strategy string // of package ssagen; two engines may have one, and share compiled packages

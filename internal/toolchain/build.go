@@ -36,20 +36,8 @@ func NewBuild(a *Args, o Options, stderr io.Writer) (*Build, error) {
 		return nil, err
 	}
 	dir, _ := a.Flag("C")
-	g, err := Find(dir)
+	g, all, err := a.find(dir)
 	if err != nil {
-		return nil, err
-	}
-	all, err := a.withGOFLAGS(g.Flags)
-	if err != nil {
-		return nil, err
-	}
-	if all.withoutOurs() {
-		if err := hideOurs(g); err != nil {
-			return nil, err
-		}
-	}
-	if err := all.check(); err != nil {
 		return nil, err
 	}
 	if err := o.checkRace(all); err != nil {
@@ -80,6 +68,24 @@ func NewBuild(a *Args, o Options, stderr io.Writer) (*Build, error) {
 	a.Remove("overlay")
 	a.Remove("toolexec")
 	return b, nil
+}
+
+// find returns the Go that is in force in dir, and a with the flags of GOFLAGS. It refuses flags that cannot work.
+func (a *Args) find(dir string) (*Go, *Args, error) {
+	g, err := Find(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	all, err := a.withGOFLAGS(g.Flags)
+	if err != nil {
+		return nil, nil, err
+	}
+	if all.withoutOurs() {
+		if err := hideOurs(g); err != nil {
+			return nil, nil, err
+		}
+	}
+	return g, all, all.check()
 }
 
 // setFlags computes -overlay and -toolexec from ours and the user's.

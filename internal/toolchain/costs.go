@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stemma-go/stemma/internal/base"
+	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/goroot"
 )
 
@@ -16,20 +17,8 @@ import (
 // NewCosts is [NewBuild] for a build for costs.
 func NewCosts(a *Args, stderr io.Writer) (*Build, error) {
 	dir, _ := a.Flag("C")
-	g, err := Find(dir)
+	g, all, err := a.find(dir)
 	if err != nil {
-		return nil, err
-	}
-	all, err := a.withGOFLAGS(g.Flags)
-	if err != nil {
-		return nil, err
-	}
-	if all.withoutOurs() {
-		if err := hideOurs(g); err != nil {
-			return nil, err
-		}
-	}
-	if err := all.check(); err != nil {
 		return nil, err
 	}
 	host := *g
@@ -51,8 +40,8 @@ func NewCosts(a *Args, stderr io.Writer) (*Build, error) {
 		return nil, err
 	}
 	b := &Build{Go: g, Entry: e, Dir: dir}
-	b.tool = &tool{entry: e, forCompile: "engine=costs", costs: true}
-	if user, _ := a.Flag("toolexec"); user != "" {
+	b.tool = &tool{entry: e, forCompile: "engine=" + engine.Costs, costs: true}
+	if user, _ := all.Flag("toolexec"); user != "" {
 		if b.tool.chain, err = base.SplitQuoted(user); err != nil {
 			return nil, fmt.Errorf("-toolexec: %w", err)
 		}

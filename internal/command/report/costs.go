@@ -46,7 +46,7 @@ func (c costs) json() *jsonEstimated {
 // expandCosts returns the instructions that the operations of a profile would take on another machine.
 func expandCosts(p *profile.Profile, o *Options) (*cct.Tree, error) {
 	find := tableCosts
-	if !slices.Contains(costmodel.Names(), o.Cost) && !isNoFile(o.Cost) {
+	if _, err := os.Stat(o.Cost); err == nil && !slices.Contains(costmodel.Names(), o.Cost) {
 		find = fileCosts
 	}
 	list, err := find(p, o)
@@ -60,12 +60,6 @@ func expandCosts(p *profile.Profile, o *Options) (*cct.Tree, error) {
 		return nil, base.Usagef("report: -cost=%s: %w", o.Cost, err)
 	}
 	return t, nil
-}
-
-// isNoFile reports whether there is no file of that name.
-func isNoFile(name string) bool {
-	_, err := os.Stat(name)
-	return err != nil
 }
 
 // releaseOf returns the Go release of a profile, "" if it is not known. All of its programs must have one release.
@@ -88,7 +82,7 @@ func hasPlaced(p *profile.Profile) bool {
 		if len(f.Placed) > 0 {
 			return true
 		}
-		several = several || len(f.Weights) > 0 && f.Weights[len(f.Weights)-1].Counter > 0
+		several = several || slices.ContainsFunc(f.Weights, func(w profile.Weight) bool { return w.Counter > 0 })
 	}
 	return !several
 }

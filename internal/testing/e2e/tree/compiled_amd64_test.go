@@ -47,6 +47,7 @@ func TestCompiled(t *testing.T) {
 			t.Errorf("%s: %d instructions, %d were executed", function, have[function], n)
 		}
 	}
+	t.Logf("%d instructions in %d functions", all, functions)
 	if functions < 15 || all < 40000 {
 		t.Errorf("%d instructions in %d functions, want 40,000 in 15", all, functions)
 	}

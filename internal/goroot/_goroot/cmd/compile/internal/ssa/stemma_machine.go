@@ -39,15 +39,14 @@ func (g *stemmaFlow) leads(from, to *Block, index int) {
 
 // stemmaIsNew notes that a block is new since counters were placed. It may have the ID of one that is gone.
 func (f *Func) stemmaIsNew(b *Block) {
-	switch s := &f.Stemma; {
-	case !s.Plain || s.Flow == nil:
+	s := &f.Stemma
+	if !s.Plain || s.Flow == nil {
 		return
-	case s.New == nil:
-		s.New = map[ID]ID{}
-		fallthrough
-	default:
-		s.New[b.ID] = stemmaExit
 	}
+	if s.New == nil {
+		s.New = map[ID]ID{}
+	}
+	s.New[b.ID] = stemmaExit
 }
 
 // stemmaIsRest notes that rest is executed as often as b, which it was the end of, and aside never.

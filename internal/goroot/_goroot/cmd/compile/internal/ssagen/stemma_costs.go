@@ -60,7 +60,10 @@ func stemmaMeasure(f *ssa.Func, fn *ir.Func, text *obj.Prog) {
 	if len(ranges) == 0 || f.Stemma.Flow == nil {
 		return
 	}
-	c := &stemmaCode{ranges: ranges, bytes: text.From.Sym.P}
+	c := &stemmaCode{ranges: ranges, begins: map[*ssa.Block]*obj.Prog{}, bytes: text.From.Sym.P}
+	for _, r := range ranges[:len(ranges)-1] {
+		c.begins[r.block] = r.begin
+	}
 	c.prologue(text, f.Entry)
 	for i, r := range ranges[:len(ranges)-1] {
 		c.add(r.block, r.begin, ranges[i+1].begin)
@@ -77,6 +80,7 @@ func stemmaMeasure(f *ssa.Func, fn *ir.Func, text *obj.Prog) {
 // A stemmaCode is the code of a function.
 type stemmaCode struct {
 	ranges []stemmaRange
+	begins map[*ssa.Block]*obj.Prog // the same
 	bytes  []byte
 	list   []ssa.StemmaCode
 }
@@ -101,7 +105,7 @@ func (c *stemmaCode) add(b *ssa.Block, begin, end *obj.Prog) {
 			continue
 		}
 		if p.As == obj.AJMP {
-			c.detour(known, p)
+			c.detour(known, begin, p)
 			continue
 		}
 		first, isBack := known[to]
@@ -132,10 +136,10 @@ func (c *stemmaCode) goesOn(p, end *obj.Prog) bool {
 
 // detour takes out what is executed seldom: a division has code for -1 in front, from where p jumps behind it. What is
 // before p, behind the branch to what p jumps over, is that.
-func (c *stemmaCode) detour(known map[*obj.Prog]int, p *obj.Prog) {
-	for from, i := range known {
+func (c *stemmaCode) detour(known map[*obj.Prog]int, begin, p *obj.Prog) {
+	for from := begin; from != p; from = from.Link {
 		if over := stemmaTarget(from); over != nil && over == p.Link {
-			c.list = c.list[:i+1]
+			c.list = c.list[:known[from]+1]
 			return
 		}
 	}
@@ -181,10 +185,8 @@ func stemmaTarget(p *obj.Prog) *obj.Prog {
 // successor returns the successor of b whose code begins at an instruction, nil if none does.
 func (c *stemmaCode) successor(b *ssa.Block, at *obj.Prog) *ssa.Block {
 	for _, e := range b.Succs {
-		for _, r := range c.ranges {
-			if r.block == e.Block() && r.begin == at {
-				return r.block
-			}
+		if c.begins[e.Block()] == at {
+			return e.Block()
 		}
 	}
 	return nil
