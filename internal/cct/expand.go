@@ -489,7 +489,14 @@ func (x *expander) counted(i int, counts []uint64) {
 	f := &x.p.Funcs[x.p.Nodes[i].Func]
 	for k, in := range f.Inlined {
 		if in.Counter != profile.None && counts[in.Counter] > 0 {
-			x.tally(x.inlined(i, int32(k)), i, in.Counter, counts)
+			n := x.inlined(i, int32(k))
+			x.tally(n, i, in.Counter, counts)
+			if _, ok := x.recurs(x.p.Nodes[i].Func, int32(k)); ok {
+				if x.t.inlinedAway == nil {
+					x.t.inlinedAway = make(map[uint32]uint64)
+				}
+				x.t.inlinedAway[n] += counts[in.Counter]
+			}
 		}
 	}
 	for k, s := range f.Sites {

@@ -6,8 +6,8 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
-// Profile-guided inlining inlines calls of a function into the function itself. Where
-// recursion is folded such a call is a back edge like any other: it is counted as a call
+// Go inlines calls of a function into the function itself, of small ones and of those that a profile says are hot.
+// Where recursion is folded such a call is a back edge like any other: it is counted as a call
 // from its line, and what is called inside it is what the function itself calls there.
 
 // recurs reports whether inlined call k of function f is inside a call of the same function:

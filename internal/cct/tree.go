@@ -38,7 +38,15 @@ type Tree struct {
 	Type profile.Metric // what Node.Count counts
 
 	lines bool // each line of a function is a function of its own, see OfLines
+
+	// inlinedAway has, by node, the calls that a function had inlined into itself, where recursion is folded: they are
+	// counted with those that enter it, see Entered. Only trees of calls that New makes have it.
+	inlinedAway map[uint32]uint64
 }
+
+// Entered returns how many of the calls that Nodes[i] counts entered its function, in a tree of calls that New made:
+// all, but for those that the function has inlined into itself. It counts calls that are inlined elsewhere.
+func (t *Tree) Entered(i uint32) uint64 { return t.Nodes[i].Count - t.inlinedAway[i] }
 
 // A Node is one context.
 type Node struct {

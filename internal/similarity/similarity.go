@@ -45,9 +45,11 @@ func Of(t *cct.Tree, level Level) Weights {
 }
 
 // Entries returns the edges that lead to functions which a sample at function entry can
-// find: those that are not inlined, nor native. Paths begin with the goroutine's own function, and lead past natives:
-// a stack has frames of some of them that no tree of calls has nodes for, such as those of the runtime below a panic,
-// and none of others. natives are what Natives has found in a tree of calls of the program, nil for that tree itself.
+// find: those that are not inlined, nor native. Calls that a function has inlined into itself are left out, also where
+// recursion is folded and they share a node with others. Paths begin with the goroutine's own function, and lead past
+// natives: a stack has frames of some of them that no tree of calls has nodes for, such as those of the runtime below a
+// panic, and none of others. natives are what Natives has found in a tree of calls of the program, nil for that tree
+// itself.
 func Entries(t *cct.Tree, natives map[string]bool) Weights {
 	w := make(Weights)
 	keys := make([]string, len(t.Nodes))
@@ -68,8 +70,8 @@ func Entries(t *cct.Tree, natives map[string]bool) Weights {
 		}
 		keys[i] = InGoroutine.key(t, keys[n.Parent], n.Func, site)
 		inlined := via == cct.ViaInlined && !t.Sites[n.Site].Entered
-		if n.Count > 0 && keys[i] != "" && !inlined && via != cct.ViaFault {
-			w[keys[i]] += float64(n.Count)
+		if entered := t.Entered(uint32(i)); entered > 0 && keys[i] != "" && !inlined && via != cct.ViaFault {
+			w[keys[i]] += float64(entered)
 		}
 	}
 	return w

@@ -63,18 +63,23 @@ func TestAccumulator(t *testing.T) {
 func TestAccumulatorUnbiased(t *testing.T) {
 	e2e.NeedFull(t)
 	for _, trigger := range []string{"calls:1", "calls:31", "func:31"} {
-		exact, beside := ofMain(t, "-engine=cct+acct", "-recursion=full", "-trigger="+trigger)
-		_, alone := ofMain(t, "-engine=acct", "-recursion=full", "-trigger="+trigger)
-		both := map[string]similarity.Weights{"beside": beside, "alone": alone}
-		for name, samples := range both {
-			b := similarity.BiasOf(exact, samples)
-			t.Logf("%s, %s: %+v", trigger, name, b)
-			switch {
-			case trigger == "calls:1" && !maps.Equal(exact, samples):
-				t.Errorf("%s, %s: have %v, want %v", trigger, name, samples, exact)
-			case trigger != "calls:1" && (b.Functions < 10 || b.Mean > 2.5 || b.Worst > 16):
-				t.Errorf("%s, %s: %+v, want 10 functions with z² of 1 in the mean", trigger, name, b)
-			}
+		for _, recursion := range recursions {
+			t.Run(trigger+"/"+recursion, func(t *testing.T) { checkUnbiased(t, trigger, recursion) })
+		}
+	}
+}
+
+func checkUnbiased(t *testing.T, trigger, recursion string) {
+	exact, beside := ofMain(t, "-engine=cct+acct", "-recursion="+recursion, "-trigger="+trigger)
+	_, alone := ofMain(t, "-engine=acct", "-recursion="+recursion, "-trigger="+trigger)
+	for name, samples := range map[string]similarity.Weights{"beside": beside, "alone": alone} {
+		b := similarity.BiasOf(exact, samples)
+		t.Logf("%s: %+v", name, b)
+		switch {
+		case trigger == "calls:1" && !maps.Equal(exact, samples):
+			t.Errorf("%s: have %v, want %v", name, samples, exact)
+		case trigger != "calls:1" && (b.Functions < 10 || b.Mean > 2.5 || b.Worst > 16):
+			t.Errorf("%s: %+v, want 10 functions with z² of 1 in the mean", name, b)
 		}
 	}
 }

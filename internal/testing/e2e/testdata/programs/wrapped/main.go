@@ -1,6 +1,7 @@
 // Command wrapped calls methods through wrappers that the compiler makes: promoted methods, methods of values called
-// through pointers, deferred calls, bodies that are inlined there and bodies that are not. Its loops have periods of
-// 31 and 62 calls, so that a sample at each 31st call would be at the same place again and again.
+// through pointers, deferred calls, bodies that are inlined there and bodies that are not. One method has itself
+// inlined. Loops have periods of 31 and 62 calls, so that a sample at each 31st call would be at the same place again
+// and again.
 package main
 
 import "fmt"
@@ -83,7 +84,36 @@ func period(n int) {
 	}
 }
 
+type tree struct {
+	seen     int
+	children []*tree
+}
+
+// grown returns a tree with three children at each node.
+//
+//go:noinline
+func grown(depth int) *tree {
+	t := &tree{}
+	for range 3 {
+		if depth > 1 {
+			t.children = append(t.children, grown(depth-1))
+		}
+	}
+	return t
+}
+
+// mark is small enough to be inlined into itself.
+func (t *tree) mark(n int) {
+	if t.seen < n {
+		t.seen = n
+		for _, c := range t.children {
+			c.mark(n)
+		}
+	}
+}
+
 func main() {
+	t := grown(4)
 	in := &inner{}
 	var a adder = outer{"outer", in}
 	var s summer = &value{1, 2}
@@ -94,6 +124,7 @@ func main() {
 		opened(in)
 		period(i)
 		period(i)
+		t.mark(i + 1)
 	}
 	fmt.Println("ok")
 }
