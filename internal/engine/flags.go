@@ -422,7 +422,7 @@ func (o *Options) checkTrigger() error {
 	switch kind {
 	case "calls", "func":
 		if n, err := strconv.ParseUint(arg, 10, 31); err != nil || n == 0 {
-			return fmt.Errorf("-trigger=%s: want a number of calls, as %s:307", trigger, kind)
+			return fmt.Errorf("-trigger=%s: want a number of calls, as %s:1559", trigger, kind)
 		}
 	case "time":
 		if d, err := time.ParseDuration(arg); err != nil || d < minEvery {

@@ -55,7 +55,7 @@ type Acct struct {
 // DefaultOptions are the options of a build without flags.
 var DefaultOptions = Options{Engine: "cct", Recursion: "fold", Inlined: true,
 	Sample: Sample{Sampler: "isps", Every: time.Millisecond, Waiting: true, At: "signal", Start: true},
-	Acct:   Acct{Trigger: "calls:307", Weights: "last-edge"}}
+	Acct:   Acct{Trigger: "calls:1559", Weights: "last-edge"}}
 
 // Chosen returns the engine. One that does not exist is an error of Check; until then the default stands for it.
 func (o *Options) Chosen() *Engine {

@@ -29,7 +29,7 @@ import (
 // chance, several times.
 
 // biasTriggers are those of the table. That of time is there for its bias, which is in its nature.
-var biasTriggers = []string{"calls:307", "func:307", "time:100us"}
+var biasTriggers = []string{"calls:31", "calls:1559", "func:307", "time:100us"}
 
 // biasDraws is how many unbiased samples are drawn.
 const biasDraws = 5

@@ -50,7 +50,7 @@ func stemmaAcctInit() {
 	for i < len(trigger) && trigger[i] != ':' {
 		i++
 	}
-	a.n = 307
+	a.n = 1559
 	stemmaSmp.interval.Store(10e6) // the sampler's thread only describes addresses
 	if i < len(trigger) {
 		if n := stemmaDuration(trigger[i+1:]); n > 0 {
