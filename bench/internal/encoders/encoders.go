@@ -58,7 +58,7 @@ func Run(s *session.Session) error {
 		Notes: []string{strings.Join([]string{
 			"nodes, edges: of the call graph that was seen; encoded: those of them that have ids; left out: so that " +
 				"ids stay in 30 bits, and where one would take too many. Functions that call nothing are no nodes.",
-			"ccStack/s: pushes per second of user time, counted in steps of 1024 for each goroutine; depth: mean of " +
+			"ccStack/s: pushes per second of user time, counted in steps of 1024 for each g; depth: mean of " +
 				"the ccStack at those pushes, so that it is never 0, " +
 				"while the paper's is over all contexts: see the figure of depths for that.",
 			"gTS: re-encodings; costs: time spent in them. calls/s: calls of the exact tree by user time of the " +

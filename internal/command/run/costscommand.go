@@ -27,8 +27,8 @@ func CostsCommand() *base.Command {
 		Args:  "[-o FILE] [go build flags] [package]",
 		Short: "count the instructions of a program's operations on a machine",
 		Long: `
-Costs compiles a program as go build does, for the machine that GOOS and GOARCH name, and
-counts the instructions of its plain code. With the file that it writes, 'stemma report
+Costs compiles a program as go build does, for the machine that GOOS and GOARCH name, with
+Linux or a BSD and 64 bits, and counts the instructions of its plain code. With the file that it writes, 'stemma report
 -cost' turns operations that were recorded on one machine into instructions of the other
 one, which need not be there:
 

@@ -15,7 +15,7 @@ type G struct {
 	Start uintptr // offset of the cell that the goroutine began with, or the upper half of the ID of the go statement
 
 	Stack  StackWords
-	Pushes uintptr // pushes of the goroutine
+	Pushes uintptr // pushes of the goroutines that had this g, for the weights of edges
 	Epoch  uintptr // the epoch of the words in its frames
 	From   uintptr // the lower half of the ID of the go statement; Start is the upper
 	Shard  uintptr // where the thread counts, as the sum of a node's offset, where g says it. Elsewhere a seed
