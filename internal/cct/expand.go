@@ -157,7 +157,7 @@ func (x *expander) function(i int) {
 		x.begins(f.Name, f.File, f.Line)
 		fn := &x.t.Funcs[x.funcOf(f.Name)]
 		fn.adapter = fn.adapter || f.Flags&profile.FuncAdapter != 0
-		fn.asm = fn.asm || f.Flags&profile.FuncAsm != 0
+		fn.Asm = fn.Asm || f.Flags&profile.FuncAsm != 0
 	}
 }
 

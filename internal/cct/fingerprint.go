@@ -27,7 +27,7 @@ func (t *Tree) Fingerprints() *Fingerprints {
 		default:
 			kind := fingerprint.Ordinary
 			switch {
-			case s.Via == ViaNative || s.Via == ViaFault || fn.Type || fn.asm:
+			case s.Via == ViaNative || s.Via == ViaFault || fn.Type || fn.Asm:
 				kind = fingerprint.Native
 			case fn.adapter:
 				kind = fingerprint.Adapter

@@ -88,8 +88,9 @@ type Func struct {
 	Pseudo bool   // not a function of the program
 	Type   bool   // what the runtime did for a function: new(TYPE), wait(REASON), delay(REASON), run(goroutine)
 	Label  Label  // of a pseudo-function [KEY=VALUE]
+	Asm    bool   // in assembly, which the compiler has a function of its own for: see profile.FuncAsm
 
-	adapter, asm bool // see profile.FuncAdapter and profile.FuncAsm
+	adapter bool // see profile.FuncAdapter
 }
 
 // A Site is a call site.

@@ -64,7 +64,7 @@ func Entries(t *cct.Tree, natives map[string]bool) Weights {
 			site = of // what a native calls back counts as called where the native is
 		}
 		if name != mainRoot && keys[n.Parent] != "" &&
-			(via == cct.ViaNative || strings.HasPrefix(name, "runtime.") || natives[name]) {
+			(via == cct.ViaNative || t.Funcs[n.Func].Asm || strings.HasPrefix(name, "runtime.") || natives[name]) {
 			keys[i], sites[i] = keys[n.Parent], site
 			continue
 		}
@@ -86,12 +86,12 @@ func Pair(exact, samples *cct.Tree) (calls, sampled Weights) {
 func Natives(t *cct.Tree) map[string]bool {
 	natives := make(map[string]bool)
 	for i, n := range t.Nodes {
-		if i > 0 && t.Sites[n.Site].Via == cct.ViaNative {
+		if i > 0 && (t.Sites[n.Site].Via == cct.ViaNative || t.Funcs[n.Func].Asm) {
 			natives[t.Funcs[n.Func].Name] = true
 		}
 	}
 	for i, n := range t.Nodes {
-		if i > 0 && t.Sites[n.Site].Via != cct.ViaNative {
+		if i > 0 && t.Sites[n.Site].Via != cct.ViaNative && !t.Funcs[n.Func].Asm {
 			delete(natives, t.Funcs[n.Func].Name)
 		}
 	}

@@ -94,23 +94,26 @@ func TestOf(t *testing.T) {
 // no frame. Paths lead past all of them, so the trees are the same.
 func TestPair(t *testing.T) {
 	funcs := []cct.Func{{Name: "[root]", Pseudo: true}, {Name: "[main]", Pseudo: true}, {Name: "main.main"},
-		{Name: "f"}, {Name: "runtime.reflectcall"}, {Name: "runtime.gopanic"}, {Name: "x.assembly"}}
+		{Name: "f"}, {Name: "runtime.reflectcall"}, {Name: "runtime.gopanic"}, {Name: "x.assembly"},
+		{Name: "x.value", Asm: true}}
 	at := func(line int, via cct.Via) cct.Site { return cct.Site{File: "m.go", Line: line, Via: via} }
 	exact := &cct.Tree{Funcs: funcs,
-		Sites: []cct.Site{{}, at(1, cct.ViaNative), at(2, cct.ViaNative), at(3, cct.ViaNative)},
+		Sites: []cct.Site{{}, at(1, cct.ViaNative), at(2, cct.ViaNative), at(3, cct.ViaNative), at(4, cct.ViaDefer)},
 		Nodes: []cct.Node{{}, {Func: 1}, {Parent: 1, Func: 2, Count: 10},
 			{Parent: 2, Func: 4, Site: 1, Count: 30}, {Parent: 3, Func: 3, Count: 30},
 			{Parent: 2, Func: 5, Site: 2, Count: 40}, {Parent: 5, Func: 3, Count: 40},
-			{Parent: 2, Func: 6, Site: 3, Count: 50}, {Parent: 7, Func: 3, Count: 50}}}
+			{Parent: 2, Func: 6, Site: 3, Count: 50}, {Parent: 7, Func: 3, Count: 50},
+			{Parent: 2, Func: 7, Site: 4, Count: 60}, {Parent: 9, Func: 3, Count: 60}}}
 	samples := &cct.Tree{Funcs: funcs,
 		Sites: []cct.Site{{}, at(1, cct.ViaCall), at(2, cct.ViaCall), at(3, cct.ViaCall), {File: "panic.go", Line: 860},
-			{File: "assembly.s", Line: 7}},
+			{File: "assembly.s", Line: 7}, at(4, cct.ViaCall)},
 		Nodes: []cct.Node{{}, {Func: 1}, {Parent: 1, Func: 2, Count: 1},
 			{Parent: 2, Func: 3, Site: 1, Count: 3},
 			{Parent: 2, Func: 5, Site: 2}, {Parent: 4, Func: 3, Site: 4, Count: 4},
-			{Parent: 2, Func: 6, Site: 3}, {Parent: 6, Func: 3, Site: 5, Count: 5}}}
+			{Parent: 2, Func: 6, Site: 3}, {Parent: 6, Func: 3, Site: 5, Count: 5},
+			{Parent: 2, Func: 7, Site: 6}, {Parent: 8, Func: 3, Site: 5, Count: 6}}}
 	calls, sampled := similarity.Pair(exact, samples)
-	if overlap := similarity.Overlap(calls, sampled); !near(overlap, 1) || len(calls) != 4 || calls.Total() != 130 {
+	if overlap := similarity.Overlap(calls, sampled); !near(overlap, 1) || len(calls) != 5 || calls.Total() != 190 {
 		t.Errorf("overlap %v of %v and %v", overlap, calls, sampled)
 	}
 }
