@@ -16,7 +16,8 @@ import (
 // A sampledProfile is a profile to which places are added at which contexts were sampled.
 type sampledProfile struct {
 	*profile.Profile
-	index *profile.NodeIndex
+	column profile.Metric // of the samples
+	index  *profile.NodeIndex
 }
 
 // at returns the node of a place below a node, with frames as "function file:line", innermost first.
@@ -24,7 +25,7 @@ func (p *sampledProfile) at(up uint32, ns uint64, frames ...profile.Frame) uint3
 	fn := uint32(len(p.Funcs))
 	p.Funcs = append(p.Funcs, profile.Func{Kind: profile.FuncPlace, Frames: frames})
 	n := p.index.Node(up, 0, fn)
-	p.Column(profile.ContextCPU.Name).Values[n] += ns
+	p.Column(p.column.Name).Values[n] += ns
 	return n
 }
 
@@ -59,7 +60,7 @@ func TestContextCPU(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &sampledProfile{Profile: l.Profile}
+	p := &sampledProfile{Profile: l.Profile, column: profile.ContextCPU}
 	if _, err := p.AddColumn(profile.ContextCPU); err != nil {
 		t.Fatal(err)
 	}
