@@ -11,21 +11,20 @@ import (
 // TestFoldedSamples expands samples of calls in a function that has inlined a call of itself. Where recursion is
 // folded, what it calls there hangs where it begins.
 func TestFoldedSamples(t *testing.T) {
+	const top = "main.main;main.mark"
+	nested := map[string]uint64{top + ";inlined main.mark": 1, top + ";inlined main.mark;main.mark": 20,
+		top + ";inlined main.mark;inlined main.mark;main.leaf": 300,
+		top + ";inlined main.mark;inlined main.in;main.mark":   4000}
+	folded := map[string]uint64{top + ";inlined main.mark": 1, top + ";main.mark": 20, top + ";main.leaf": 300,
+		top + ";inlined main.in;main.mark": 4000}
 	for _, tt := range []struct {
 		sampler string
 		full    bool
 		want    map[string]uint64
 	}{
-		{"acct", false, map[string]uint64{"main.main;main.mark;inlined main.mark": 1, "main.main;main.mark;main.mark": 20,
-			"main.main;main.mark;main.leaf": 300, "main.main;main.mark;inlined main.in;main.mark": 4000}},
-		{"acct", true, map[string]uint64{"main.main;main.mark;inlined main.mark": 1,
-			"main.main;main.mark;inlined main.mark;main.mark":                   20,
-			"main.main;main.mark;inlined main.mark;inlined main.mark;main.leaf": 300,
-			"main.main;main.mark;inlined main.mark;inlined main.in;main.mark":   4000}},
-		{"isps", false, map[string]uint64{"main.main;main.mark;inlined main.mark": 1,
-			"main.main;main.mark;inlined main.mark;main.mark":                   20,
-			"main.main;main.mark;inlined main.mark;inlined main.mark;main.leaf": 300,
-			"main.main;main.mark;inlined main.mark;inlined main.in;main.mark":   4000}},
+		{"acct", false, folded},
+		{"acct", true, nested},
+		{"isps", false, nested},
 	} {
 		p := &sampledProfile{Profile: profile.New(profile.Samples), column: profile.Samples}
 		p.index = profile.NewNodeIndex(p.Profile, 0)
