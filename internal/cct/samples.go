@@ -211,9 +211,13 @@ type sampleExpander struct {
 }
 
 // foldedSamples reports whether recursion was folded while the samples of p were taken.
-func foldedSamples(p *profile.Profile) bool {
-	return len(p.Processes) > 0 && !p.Full() && p.Processes[0].Sampling != nil &&
-		p.Processes[0].Sampling.Sampler == layout.SamplerNames[layout.SamplerACCT]
+func foldedSamples(p *profile.Profile) bool { return OfCalls(p) && !p.Full() }
+
+// OfCalls reports whether the samples of p are of calls, and not of time.
+func OfCalls(p *profile.Profile) bool {
+	return slices.ContainsFunc(p.Processes, func(proc profile.Process) bool {
+		return proc.Sampling != nil && proc.Sampling.Sampler == layout.SamplerNames[layout.SamplerACCT]
+	})
 }
 
 // place returns the node of the innermost of some frames, which the node parent called at

@@ -181,15 +181,16 @@ func TestManual(t *testing.T) {
 	}
 }
 
-// TestSampledCalls checks that samples of calls are not said to be of time.
+// TestSampledCalls checks that samples of calls are not said to be of time, also beside the exact tree, whose engine
+// the record has.
 func TestSampledCalls(t *testing.T) {
 	p := profile.New(profile.Calls, profile.Samples)
-	p.Processes = []profile.Process{{Engine: "cct+acct", Sampling: &profile.Sampling{Sampler: "isps"}}}
+	p.Processes = []profile.Process{{Engine: "cct", Sampling: &profile.Sampling{Sampler: "acct"}}}
 	p.Column("samples").Values[0] = 2
 	if have := report.SamplingLines(p); !slices.Equal(have, []string{"2 samples of calls"}) {
 		t.Errorf("have %q", have)
 	}
-	p.Processes[0].Engine = "sample"
+	p.Processes[0].Sampling.Sampler = "isps"
 	if have := report.SamplingLines(p); len(have) != 2 || !strings.Contains(have[0], "on CPU") {
 		t.Errorf("have %q", have)
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stemma-go/stemma/internal/engine"
+	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/humanize"
 	"github.com/stemma-go/stemma/internal/record/store"
@@ -21,7 +21,7 @@ func SamplingLines(p *profile.Profile) []string {
 	if !p.Sampled() {
 		return nil
 	}
-	if accumulated(p) {
+	if cct.OfCalls(p) {
 		return []string{humanize.Plural(p.Total(profile.Samples), "sample") + " of calls"}
 	}
 	lines := []string{fmt.Sprintf("%s on CPU for %s · %s of waiting goroutines for %s",
@@ -33,16 +33,6 @@ func SamplingLines(p *profile.Profile) []string {
 		}
 	}
 	return lines
-}
-
-// accumulated reports whether the samples are of calls, and not of time.
-func accumulated(p *profile.Profile) bool {
-	for _, proc := range p.Processes {
-		if e := engine.Lookup(proc.Engine); e != nil && e.Takes("trigger") {
-			return true
-		}
-	}
-	return false
 }
 
 // neverDue reports whether there are samplers, and none of them has ever been due to take a sample.
