@@ -451,7 +451,7 @@ func (x *expander) callSite(i, k int) uint32 {
 
 // within returns the place where the calls of inlined call k of node i hang, or
 // those of the function itself if k is None. Where recursion is folded and the call is
-// one of a function that it is inlined into, as profile-guided inlining has it, they
+// one of a function that it is inlined into, as Go inlines small and hot ones, they
 // hang where that function begins, as below a back edge.
 func (x *expander) within(i int, k int32) place {
 	if k == profile.None {
@@ -491,7 +491,7 @@ func (x *expander) counted(i int, counts []uint64) {
 		if in.Counter != profile.None && counts[in.Counter] > 0 {
 			n := x.inlined(i, int32(k))
 			x.tally(n, i, in.Counter, counts)
-			if _, ok := x.recurs(x.p.Nodes[i].Func, int32(k)); ok {
+			if _, ok := x.recurs(x.p.Nodes[i].Func, int32(k)); ok && x.recounter == nil {
 				if x.t.inlinedAway == nil {
 					x.t.inlinedAway = make(map[uint32]uint64)
 				}

@@ -14,8 +14,9 @@ func TestFoldedSamples(t *testing.T) {
 	const top = "main.main;main.mark"
 	nested := map[string]uint64{top + ";inlined main.mark": 1, top + ";inlined main.mark;main.mark": 20,
 		top + ";inlined main.mark;inlined main.mark;main.leaf": 300,
-		top + ";inlined main.mark;inlined main.in;main.mark":   4000}
-	folded := map[string]uint64{top + ";inlined main.mark": 1, top + ";main.mark": 20, top + ";main.leaf": 300,
+		top + ";inlined main.mark;inlined main.in;main.mark":   4000,
+		top + ";inlined main.in;inlined main.mark;main.leaf":   50_000}
+	folded := map[string]uint64{top: 1, top + ";main.mark": 20, top + ";main.leaf": 50_300,
 		top + ";inlined main.in;main.mark": 4000}
 	for _, tt := range []struct {
 		sampler string
@@ -35,6 +36,7 @@ func TestFoldedSamples(t *testing.T) {
 		p.at(p.at(up, 0, mark, mark), 20, p.frame("main.mark", "main.go", 1))
 		p.at(p.at(up, 0, mark, mark, mark), 300, p.frame("main.leaf", "main.go", 30))
 		p.at(p.at(up, 0, in, mark, mark), 4000, p.frame("main.mark", "main.go", 1))
+		p.at(p.at(up, 0, mark, in, mark), 50_000, p.frame("main.leaf", "main.go", 30))
 		tree, err := cct.Of(p.Profile, profile.Samples.Name)
 		if err != nil {
 			t.Fatal(err)

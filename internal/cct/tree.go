@@ -40,12 +40,13 @@ type Tree struct {
 	lines bool // each line of a function is a function of its own, see OfLines
 
 	// inlinedAway has, by node, the calls that a function had inlined into itself, where recursion is folded: they are
-	// counted with those that enter it, see Entered. Only trees of calls that New makes have it.
+	// counted with those that enter it, see Entered. Copies and parts of a tree do not have it.
 	inlinedAway map[uint32]uint64
 }
 
-// Entered returns how many of the calls that Nodes[i] counts entered its function, in a tree of calls that New made:
-// all, but for those that the function has inlined into itself. It counts calls that are inlined elsewhere.
+// Entered returns how many of the calls that Nodes[i] counts entered its function, in a tree that New has returned and
+// nothing else: all, but for those that the function has inlined into itself. It counts calls that are inlined
+// elsewhere.
 func (t *Tree) Entered(i uint32) uint64 { return t.Nodes[i].Count - t.inlinedAway[i] }
 
 // A Node is one context.

@@ -27,8 +27,8 @@ func CostsCommand() *base.Command {
 		Args:  "[-o FILE] [go build flags] [package]",
 		Short: "count the instructions of a program's operations on a machine",
 		Long: `
-Costs compiles a program as go build does, for the machine that GOOS and GOARCH name, with
-Linux or a BSD and 64 bits, and counts the instructions of its plain code. With the file that it writes, 'stemma report
+Costs compiles a program as go build does, for the machine that GOOS and GOARCH name, and
+counts the instructions of its plain code. With the file that it writes, 'stemma report
 -cost' turns operations that were recorded on one machine into instructions of the other
 one, which need not be there:
 
@@ -38,7 +38,8 @@ one, which need not be there:
 
 Sources, flags and the Go release must be those of the program that was recorded. Report
 says how much of it is other code there, and estimates that by classes of operations.
-The package must be a main package.`,
+The package must be a main package. For a machine that is not known, a message has those
+that are.`,
 		Flags: func(fs *flag.FlagSet) { costsFlags(fs) },
 		Run:   runCosts,
 	}
