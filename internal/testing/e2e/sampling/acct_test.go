@@ -70,12 +70,14 @@ func TestAccumulatorUnbiased(t *testing.T) {
 }
 
 func checkUnbiased(t *testing.T, trigger, recursion string) {
-	exact, beside, calls, sampled := ofMain(t, "-engine=cct+acct", "-recursion="+recursion, "-trigger="+trigger)
-	if trigger == "calls:1" && !maps.Equal(calls, sampled) {
-		t.Errorf("beside: have %v, want %v", sampled, calls)
+	calls, beside := ofMain(t, "-engine=cct+acct", "-recursion="+recursion, "-trigger="+trigger)
+	if trigger == "calls:1" && !maps.Equal(calls, beside) {
+		t.Errorf("beside: have %v, want %v", beside, calls)
 	}
-	_, alone, _, _ := ofMain(t, "-engine=acct", "-recursion="+recursion, "-trigger="+trigger)
-	for name, samples := range map[string]similarity.Weights{"beside": beside, "alone": alone} {
+	_, alone := ofMain(t, "-engine=acct", "-recursion="+recursion, "-trigger="+trigger)
+	exact := calls.ByCallee()
+	for name, paths := range map[string]similarity.Weights{"beside": beside, "alone": alone} {
+		samples := paths.ByCallee()
 		b := similarity.BiasOf(exact, samples)
 		t.Logf("%s: %+v", name, b)
 		switch {
@@ -87,9 +89,9 @@ func checkUnbiased(t *testing.T, trigger, recursion string) {
 	}
 }
 
-// ofMain returns the calls of the functions of program wrapped, and the samples of them, by function and by path. A
-// method with nothing in it has no position in its wrapper, so there are no samples of it.
-func ofMain(t *testing.T, flags ...string) (exact, samples, calls, sampled similarity.Weights) {
+// ofMain returns the calls of the functions of program wrapped, and the samples of them, by path. A method with nothing
+// in it has no position in its wrapper, so there are no samples of it.
+func ofMain(t *testing.T, flags ...string) (calls, samples similarity.Weights) {
 	r := e2e.Run(t, e2e.Build(t, "wrapped", flags...), "STEMMA_DETERMINISTIC=1")
 	r.OK(t)
 	p := r.Read(t)
@@ -97,14 +99,14 @@ func ofMain(t *testing.T, flags ...string) (exact, samples, calls, sampled simil
 	if err != nil {
 		t.Fatal(err)
 	}
-	calls, sampled = similarity.Pair(cct.New(p), tree)
-	for _, w := range []similarity.Weights{calls, sampled} {
+	calls, samples = similarity.Pair(cct.New(p), tree)
+	for _, w := range []similarity.Weights{calls, samples} {
 		maps.DeleteFunc(w, func(path string, _ float64) bool {
 			callee := path[strings.LastIndexByte(path, '\n')+1:]
 			return !strings.HasPrefix(callee, "main.") || strings.HasPrefix(callee, "main.(*inner).nothing")
 		})
 	}
-	return calls.ByCallee(), sampled.ByCallee(), calls, sampled
+	return calls, samples
 }
 
 // recursions are the values of -recursion. With fold the samples are folded when they are taken, as the
