@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -130,7 +131,7 @@ func (e *Entry) touch() {
 // settle has the overlays speak of the place where the entry is: somebody may have copied or moved the cache.
 // Others that do the same at the same time write the same.
 func (e *Entry) settle() error {
-	files, err := entriesNamed(e.Dir, func(name string) bool { return filepath.Ext(name) == ".json" })
+	files, err := entriesNamed(e.Dir, func(d fs.DirEntry) bool { return filepath.Ext(d.Name()) == ".json" })
 	if err != nil {
 		return err
 	}
@@ -231,23 +232,25 @@ func (e *Entry) leave() {
 // removeLeft removes the directories that were being filled when the process that did it was
 // killed. The lock is held, so there is no other one.
 func (e *Entry) removeLeft() error {
-	prefix := filepath.Base(e.Dir) + tmpInfix
-	left, err := entriesNamed(filepath.Dir(e.Dir), func(name string) bool { return strings.HasPrefix(name, prefix) })
+	isLeft := regexp.MustCompile("^" + regexp.QuoteMeta(e.Key+tmpInfix) + "[0-9]+$")
+	left, err := entriesNamed(filepath.Dir(e.Dir), func(d fs.DirEntry) bool {
+		return d.IsDir() && isLeft.MatchString(d.Name())
+	})
 	for _, dir := range left {
 		err = errors.Join(err, os.RemoveAll(dir))
 	}
 	return err
 }
 
-// entriesNamed returns the paths of what a directory has under names that are wanted. The directory's own name may have
+// entriesNamed returns the paths of what a directory has and is wanted. The directory's own name may have
 // any letters, also those of patterns. One that is not there has nothing.
-func entriesNamed(dir string, wanted func(name string) bool) (paths []string, err error) {
+func entriesNamed(dir string, wanted func(fs.DirEntry) bool) (paths []string, err error) {
 	list, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	for _, entry := range list {
-		if wanted(entry.Name()) {
+		if wanted(entry) {
 			paths = append(paths, filepath.Join(dir, entry.Name()))
 		}
 	}
@@ -258,15 +261,31 @@ func entriesNamed(dir string, wanted func(name string) bool) (paths []string, er
 // is to become it.
 const tmpInfix = ".tmp"
 
+// ofEntry matches the names of entries, and of directories that are to become one. Others may keep things of their own
+// where the cache is, which are left alone.
+var ofEntry = regexp.MustCompile(`^([0-9a-f]{24})(\.tmp[0-9]+)?$`)
+
+// keyOf returns the key of the entry that something in the cache is, or was to become; "" if it is neither.
+func keyOf(d fs.DirEntry) (key string, left bool) {
+	m := ofEntry.FindStringSubmatch(d.Name())
+	if m == nil || !d.IsDir() {
+		return "", false
+	}
+	return m[1], m[2] != ""
+}
+
 // sweep removes what killed processes left of any entry. It is quick, and what cannot be
 // removed is tried again the next time: each such directory may be 32 MB large.
 func sweep(cacheDir string) {
-	left, err := entriesNamed(cacheDir, func(name string) bool { return strings.Contains(name, tmpInfix) })
+	names, err := os.ReadDir(cacheDir)
 	if err != nil {
 		return
 	}
-	for _, dir := range left {
-		key, _, _ := strings.Cut(filepath.Base(dir), tmpInfix)
+	for _, d := range names {
+		key, left := keyOf(d)
+		if !left {
+			continue
+		}
 		e := &Entry{filepath.Join(cacheDir, key), key}
 		if unlock, err := tryLock(e.Dir + ".lock"); err == nil {
 			_ = e.removeLeft()
@@ -393,10 +412,14 @@ func trim(cacheDir string, now time.Time) error {
 		return err
 	}
 	for _, d := range names {
-		dir := filepath.Join(cacheDir, d.Name())
-		info, err := os.Stat(filepath.Join(dir, "used"))
-		if err != nil || strings.Contains(d.Name(), tmpInfix) {
+		key, left := keyOf(d)
+		if key == "" || left {
 			continue // not an entry, or not yet one
+		}
+		dir := filepath.Join(cacheDir, key)
+		info, err := os.Stat(filepath.Join(dir, "used"))
+		if err != nil {
+			continue
 		}
 		entries = append(entries, entry{dir, now.Sub(info.ModTime())})
 	}

@@ -148,12 +148,13 @@ func TestEntryMakeInterrupted(t *testing.T) {
 // built stays.
 func TestSweep(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{"dead.tmp1", "dead.tmp2", "busy.tmp1"} {
+	dead, busy := strings.Repeat("d", 24), strings.Repeat("b", 24)
+	for _, name := range []string{dead + ".tmp1", dead + ".tmp2", busy + ".tmp1"} {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o777); err != nil {
 			t.Fatal(err)
 		}
 	}
-	unlock, err := tryLock(filepath.Join(dir, "busy.lock"))
+	unlock, err := tryLock(filepath.Join(dir, busy+".lock"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,8 +164,46 @@ func TestSweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	left, err := filepath.Glob(filepath.Join(dir, "*.tmp*"))
-	if err != nil || len(left) != 1 || filepath.Base(left[0]) != "busy.tmp1" {
-		t.Errorf("left: %v, %v; want busy.tmp1", left, err)
+	if err != nil || len(left) != 1 || filepath.Base(left[0]) != busy+".tmp1" {
+		t.Errorf("left: %v, %v; want %s.tmp1", left, err, busy)
+	}
+}
+
+// TestCacheOthers has the cache where others keep things of their own, under names and with files like those of
+// entries. A build leaves them alone, and so does cleaning.
+func TestCacheOthers(t *testing.T) {
+	dir := t.TempDir()
+	key := strings.Repeat("0", 24)
+	files := map[string][]byte{"page.tmpl": nil, "data.tmpl/file": nil, "old.tmp1/file": nil, "project/used": nil,
+		key + ".tmp": nil, key + ".tmpl/file": nil, "x" + key + ".tmp1/used": nil, key + "0/used": nil}
+	if err := writeFiles(dir, files); err != nil {
+		t.Fatal(err)
+	}
+	long := time.Now().Add(-2 * keepFor)
+	for name := range files {
+		if err := os.Chtimes(filepath.Join(dir, name), long, long); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e := &Entry{filepath.Join(dir, key), key}
+	if err := e.make(func() {}, fillWell); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("STEMMA_CACHE", dir)
+	e.leave()
+	removed := 0
+	err := CleanCache(false, func(string, uint64) { removed++ }, func(path string) { t.Errorf("kept: %s", path) })
+	if err != nil || removed != 1 || e.Exists() {
+		t.Errorf("%d removed, %v; want the entry", removed, err)
+	}
+	for name := range files {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	locks, err := filepath.Glob(filepath.Join(dir, "*.lock"))
+	if err != nil || len(locks) != 1 {
+		t.Errorf("locks: %q, %v; want that of the entry", locks, err)
 	}
 }
 
@@ -200,7 +239,8 @@ func TestEntryMakeKilled(t *testing.T) {
 func TestEntryUse(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("STEMMA_CACHE", dir)
-	e := &Entry{filepath.Join(dir, "entry"), "entry"}
+	key := strings.Repeat("e", 24)
+	e := &Entry{filepath.Join(dir, key), key}
 	if err := e.make(func() {}, fillWell); err != nil || !e.use() || !e.use() {
 		t.Fatalf("not used: %v", err)
 	}
@@ -240,12 +280,14 @@ func TestTrim(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	add("ancient", keepFor+time.Hour)
-	add("new.tmp1", keepFor+time.Hour) // for sweep
+	key := func(i int) string { return fmt.Sprintf("%024x", i) }
+	ancient, latest, filled := key(100), key(101), key(102)+".tmp1"
+	add(ancient, keepFor+time.Hour)
+	add(filled, keepFor+time.Hour) // for sweep
 	for i := range keepEntries + 2 {
-		add(fmt.Sprintf("day%d", i), time.Duration(i+1)*24*time.Hour)
+		add(key(i), time.Duration(i+1)*24*time.Hour)
 	}
-	add("now", 0)
+	add(latest, 0)
 	if err := trim(dir, now); err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +301,7 @@ func TestTrim(t *testing.T) {
 			have[d.Name()] = true
 		}
 	}
-	if len(have) != keepEntries+1 || have["ancient"] || !have["new.tmp1"] || !have["now"] || !have["day0"] {
+	if len(have) != keepEntries+1 || have[ancient] || !have[filled] || !have[latest] || !have[key(0)] {
 		t.Errorf("have %v", have)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 )
 
@@ -25,10 +24,9 @@ func CleanCache(dry bool, removed func(path string, bytes uint64), kept func(pat
 	}
 	err = nil
 	for _, d := range names {
-		key, _, _ := strings.Cut(d.Name(), tmpInfix)
+		key, left := keyOf(d)
 		path := filepath.Join(dir, d.Name())
-		left := key != d.Name()
-		if e := (&Entry{path, key}); !d.IsDir() || !left && !e.Exists() {
+		if e := (&Entry{path, key}); key == "" || !left && !e.Exists() {
 			continue // a lock, or what is not ours
 		}
 		unlock, lockErr := tryLock(filepath.Join(dir, key) + ".lock")

@@ -81,8 +81,8 @@ func TestOutside(t *testing.T) {
 // TestEntryPattern gives a cache a name that is a pattern, and no good one.
 func TestEntryPattern(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a[b")
-	key := "abc"
-	for _, name := range []string{key, key + tmpInfix + "1", "other" + tmpInfix + "2"} {
+	key, other := strings.Repeat("a", 24), strings.Repeat("b", 24)
+	for _, name := range []string{key, key + tmpInfix + "1", other + tmpInfix + "2"} {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o777); err != nil {
 			t.Fatal(err)
 		}
