@@ -163,6 +163,13 @@ func (a *Args) Flag(name string) (string, bool) {
 	return "", false
 }
 
+// isSet reports whether a boolean flag is given, and true.
+func (a *Args) isSet(name string) bool {
+	value, _ := a.Flag(name)
+	set, err := strconv.ParseBool(value)
+	return err == nil && set
+}
+
 // Remove takes all flags of that name out.
 // It is for flags that have become part of a Build, which passes them on itself.
 func (a *Args) Remove(name string) {

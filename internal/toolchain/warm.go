@@ -1,6 +1,7 @@
 package toolchain
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"go/version"
@@ -59,12 +60,34 @@ type warmBuild struct {
 func (b *Build) warmBuild(o Options, a *Args) *warmBuild {
 	w := &warmBuild{warm: o.Warm, dir: b.Dir, root: b.Go.Root, flags: slices.Clone(b.listFlags)}
 	for _, x := range a.args {
-		if slices.Contains(listFlags, x.flag) {
-			w.flags = append(w.flags, x.words...)
+		if !slices.Contains(listFlags, x.flag) {
+			continue
 		}
+		switch x.flag {
+		case "pgo":
+			if x.value == "auto" || x.value == "off" {
+				break
+			}
+			fallthrough
+		case "modfile", "overlay": // the list may be asked for in another directory, see WarmExec
+			x.words = []string{"-" + x.flag + "=" + b.absolute(x.value)}
+		}
+		w.flags = append(w.flags, x.words...)
 	}
-	_, w.trimmed = a.Flag("trimpath")
+	all, err := a.withGOFLAGS(b.Go.Flags)
+	if err != nil {
+		all = a // the go command has refused it
+	}
+	w.trimmed = all.isSet("trimpath")
 	return w
+}
+
+// absolute returns the path of a file that the command line names, which is that from where the go command runs.
+func (b *Build) absolute(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(absolute(b.Dir), name)
 }
 
 // NewWarmer reads what o.Warm names: by default, the call graph of the packages
@@ -142,46 +165,39 @@ func (w *Warmer) Write(exe string) (s WarmStats, err error) {
 
 // Executables returns where go build has put the programs of the packages: at -o,
 // below it if it is a directory, or where the command ran. There are none if it
-// threw them away.
+// threw them away, as it does with those of several packages, and none where -o is no file.
 func (b *Build) Executables(a *Args, patterns []string) ([]string, error) {
 	out, given := a.Flag("o")
-	dir := b.Dir
+	dir, file := b.Dir, ""
 	if given {
-		full := out
-		if !filepath.IsAbs(full) {
-			full = filepath.Join(b.Dir, out)
+		dir = b.absolute(out)
+		info, err := os.Stat(dir)
+		switch {
+		case err == nil && !info.IsDir() && !info.Mode().IsRegular():
+			return nil, nil
+		case !strings.HasSuffix(out, "/") && (err != nil || !info.IsDir()):
+			file = dir
 		}
-		if info, err := os.Stat(full); !strings.HasSuffix(out, "/") && (err != nil || !info.IsDir()) {
-			return []string{full}, nil
-		}
-		dir = full
 	}
-	mains, err := b.mains(a, patterns)
-	if err != nil || len(mains) > 1 && !given {
+	pkgs, err := packages.List(&packages.Config{Dir: b.Dir, Flags: b.warmBuild(Options{}, a).flags}, patterns...)
+	if err != nil || len(pkgs) > 1 && !given {
 		return nil, err
 	}
-	for i, name := range mains {
-		mains[i] = filepath.Join(dir, name)
+	var exes []string
+	for _, p := range pkgs {
+		if p.Name == "main" {
+			exes = append(exes, cmp.Or(file, filepath.Join(dir, nameOfMain(p))))
+		}
 	}
-	return mains, nil
+	return exes, nil
 }
 
-// mains returns the names that the programs of the packages have.
-func (b *Build) mains(a *Args, patterns []string) (names []string, err error) {
-	pkgs, err := packages.List(&packages.Config{Dir: b.Dir, Flags: b.warmBuild(Options{}, a).flags}, patterns...)
-	if err != nil {
-		return nil, err
+// nameOfMain returns what go build calls the program of a package: by its first file, if it is given as files.
+func nameOfMain(p *packages.Package) string {
+	if files := slices.Concat(p.GoFiles, p.CgoFiles); p.Path() == "command-line-arguments" && len(files) > 0 {
+		return strings.TrimSuffix(filepath.Base(files[0]), ".go")
 	}
-	for _, p := range pkgs {
-		switch {
-		case p.Name != "main":
-		case p.Path() == "command-line-arguments" && len(p.GoFiles) > 0:
-			names = append(names, strings.TrimSuffix(filepath.Base(p.GoFiles[0]), ".go"))
-		default:
-			names = append(names, programName(p.Path()))
-		}
-	}
-	return names, nil
+	return programName(p.Path())
 }
 
 var majorVersion = regexp.MustCompile(`^v([2-9]|[1-9][0-9]+)$`)
@@ -199,7 +215,7 @@ func programName(importPath string) string {
 // functions: those of a plugin are unknown until they are called, whatever the engine.
 func (o *Options) MakesWarm(a *Args) bool {
 	mode, _ := a.Flag("buildmode")
-	return o.IsWarm() && mode != "plugin"
+	return o.IsWarm() && mode != "plugin" && !a.isSet("n")
 }
 
 // CheckWarm reports what a warm file cannot be made for.

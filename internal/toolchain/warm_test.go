@@ -76,6 +76,7 @@ func TestExecutables(t *testing.T) {
 	for name, text := range map[string]string{
 		"go.mod": "module example.org/srv/v2\n\ngo 1.26\n", "main.go": "package main\n\nfunc main() {}\n",
 		"cmd/other/main.go": "package main\n\nfunc main() {}\n", "lib/lib.go": "package lib\n", "bin/keep": "",
+		"cgo/b.go": "package main\n\nimport \"C\"\n\nfunc main() {}\n",
 	} {
 		file := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
@@ -91,21 +92,67 @@ func TestExecutables(t *testing.T) {
 		{"", "main.go", "main"},
 		{"", "./cmd/other", "other"},
 		{"", "./...", ""}, // thrown away
+		{"", ". ./lib", ""},
+		{"", "./lib", ""},
+		{"", "cgo/b.go", "b"},
 		{"x", "./cmd/other", "x"},
-		{"bin", "./...", "bin/other bin/srv"},
+		{"x", "./lib", ""},
+		{"bin", "./...", "bin/cgo bin/other bin/srv"},
 		{"new/", "./cmd/other", "new/other"},
+		{os.DevNull, ".", ""},
 	} {
 		a := new(Args)
 		if tt.out != "" {
 			a.args = []arg{{"o", tt.out, []string{"-o", tt.out}}}
 		}
-		have, err := b.Executables(a, []string{tt.pkgs})
+		have, err := b.Executables(a, strings.Fields(tt.pkgs))
 		slices.Sort(have)
 		for i, name := range have {
 			have[i], _ = filepath.Rel(dir, name)
 		}
 		if err != nil || strings.Join(have, " ") != tt.want {
 			t.Errorf("-o %q %s: have %v, error %v, want %s", tt.out, tt.pkgs, have, err, tt.want)
+		}
+	}
+}
+
+// Where the call graph is made, in the directory of a package, files that the command line names are found as well.
+func TestWarmBuildFlags(t *testing.T) {
+	dir := t.TempDir()
+	b := &Build{Dir: dir, Go: &Go{Flags: "-trimpath -mod=mod"}}
+	for _, tt := range []struct {
+		args    string
+		want    string
+		trimmed bool
+	}{
+		{"-tags=a -overlay=o.json -modfile /m.mod -pgo=p", "-tags=a -overlay=DIR/o.json -modfile=/m.mod -pgo=DIR/p", true},
+		{"-pgo auto -trimpath=false", "-pgo auto", false},
+		{"-trimpath=0 -trimpath -n -v", "", true},
+	} {
+		a, err := ParseArgs("build", strings.Fields(tt.args), ownFlags{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := b.warmBuild(Options{}, a)
+		have := strings.ReplaceAll(strings.Join(w.flags, " "), dir, "DIR")
+		if have != tt.want || w.trimmed != tt.trimmed {
+			t.Errorf("%s: have %s, trimmed %t; want %s, %t", tt.args, have, w.trimmed, tt.want, tt.trimmed)
+		}
+	}
+	b.Go.Flags = ""
+	if a, err := ParseArgs("build", []string{"-v"}, ownFlags{}); err != nil || b.warmBuild(Options{}, a).trimmed {
+		t.Errorf("without -trimpath: trimmed, %v", err)
+	}
+}
+
+// Nothing was built with -n.
+func TestMakesWarm(t *testing.T) {
+	o := DefaultOptions
+	o.Engine = "pcce"
+	for args, want := range map[string]bool{"-v": true, "-n": false, "-n=false": true, "-buildmode=plugin": false} {
+		a, err := ParseArgs("build", []string{args}, ownFlags{})
+		if err != nil || o.MakesWarm(a) != want {
+			t.Errorf("%s: have %t, want %t, %v", args, !want, want, err)
 		}
 	}
 }
