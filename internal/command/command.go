@@ -132,8 +132,7 @@ func dispatch(e *base.Env, args []string) error {
 		return toolchain.RunWarm(args[1:])
 	}
 	if isHelp(args[0]) {
-		usage(e.Stdout)
-		return nil
+		return printHelp(e)
 	}
 	if args[0] == "--version" || args[0] == "-version" { // as of most programs
 		args = append([]string{versionCommand().Name}, args[1:]...)
@@ -147,8 +146,7 @@ func dispatch(e *base.Env, args []string) error {
 		return base.Usagef("%w", unknownCommand(args[0]))
 	}
 	if len(args) == 2 && isHelp(args[1]) {
-		commandHelp(e.Stdout, c)
-		return nil
+		return printHelp(e, c.Name)
 	}
 	run := c.Run
 	if c.Pages {
@@ -156,8 +154,7 @@ func dispatch(e *base.Env, args []string) error {
 	}
 	err := run(e, args[1:])
 	if errors.Is(err, flag.ErrHelp) {
-		commandHelp(e.Stdout, c)
-		return nil
+		return printHelp(e, c.Name)
 	}
 	return err
 }

@@ -17,7 +17,7 @@ func helpCommand() *base.Command {
 		Args:  "[-man] [command]",
 		Short: "describe stemma or one of its commands",
 		Flags: func(fs *flag.FlagSet) { helpFlags(fs) },
-		Run:   runHelp,
+		Run:   base.Printed(runHelp),
 	}
 }
 
@@ -52,6 +52,9 @@ func runHelp(e *base.Env, args []string) error {
 	commandHelp(e.Stdout, c)
 	return nil
 }
+
+// printHelp is command help where it is asked for in another way.
+func printHelp(e *base.Env, args ...string) error { return base.Printed(runHelp)(e, args) }
 
 // unknownCommand is the error for a command that there is not.
 func unknownCommand(name string) error {

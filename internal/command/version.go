@@ -14,7 +14,7 @@ func versionCommand() *base.Command {
 	return &base.Command{
 		Name:  "version",
 		Short: "print the versions of stemma and Go, and where the compiler is",
-		Run:   runVersion,
+		Run:   base.Printed(runVersion),
 	}
 }
 

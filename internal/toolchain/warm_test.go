@@ -125,7 +125,8 @@ func TestWarmBuildFlags(t *testing.T) {
 		want    string
 		trimmed bool
 	}{
-		{"-tags=a -overlay=o.json -modfile /m.mod -pgo=p", "-tags=a -overlay=DIR/o.json -modfile=/m.mod -pgo=DIR/p", true},
+		{"-tags=a -overlay=o.json -modfile /m.mod -pgo=p",
+			"-tags=a -overlay=DIR/o.json -modfile=/m.mod -pgo=DIR/p", true},
 		{"-pgo auto -trimpath=false", "-pgo auto", false},
 		{"-trimpath=0 -trimpath -n -v", "", true},
 	} {

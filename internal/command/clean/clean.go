@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 
 	"github.com/stemma-go/stemma/internal/base"
@@ -55,12 +56,18 @@ func (c *cleaner) here() {
 	} else {
 		c.own(store.OutDir)
 	}
-	left, _ := filepath.Glob("*.live-*")
-	for _, path := range left {
-		c.own(path)
+	here, err := os.ReadDir(".")
+	c.fail(err)
+	for _, entry := range here {
+		if ofRun.MatchString(entry.Name()) {
+			c.own(entry.Name())
+		}
 	}
 	c.elsewhere()
 }
+
+// ofRun matches the names of directories that stemma run, test and verify make, and remove when all is sealed.
+var ofRun = regexp.MustCompile(`\.live-[0-9]+$`)
 
 // elsewhere says what is in the user's directory below the temporary one, where programs record that cannot do it where
 // they run: from wherever they were started.
@@ -124,13 +131,14 @@ func (c *cleaner) fail(err error) {
 	}
 }
 
-// in removes the live directory d, or the live directories in d, and then d if it is
-// empty. It closes d, which may be nil.
+// in removes the live directory d, or the live directories in d. Then d goes as well if it is empty and has a name that
+// programs or runs of stemma have given it. It closes d, which may be nil.
 func (c *cleaner) in(d *safefile.Dir) {
 	if d == nil || c.known(d) {
 		return
 	}
 	defer d.Close()
+	before := c.count
 	if c.record(d, func() (os.FileInfo, error) { return os.Stat(d.Path) }) {
 		return
 	}
@@ -147,8 +155,12 @@ func (c *cleaner) in(d *safefile.Dir) {
 			sub.Close()
 		}
 	}
-	if !c.dry && !isHere(d) {
-		_ = d.RemoveEmpty() // it stays if anything is in it
+	if name := filepath.Base(d.Path); c.dry || isHere(d) || !ofRun.MatchString(name) &&
+		(name != store.OutDir || c.count == before || os.Getenv("STEMMA_OUT") != "") {
+		return
+	}
+	if d.RemoveEmpty() == nil && c.count == before { // it stays if anything is in it
+		c.removed(d.Path, "empty directory", 0)
 	}
 }
 

@@ -200,3 +200,50 @@ func TestSegments(t *testing.T) {
 		t.Errorf("left are %q, want %q", left, want)
 	}
 }
+
+// TestEmpty has directories without anything in them: those that programs and runs of stemma make for themselves go,
+// and those that somebody has made for records, or for something else, stay.
+func TestEmpty(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("TMPDIR", t.TempDir())
+	configured := t.TempDir()
+	for _, dir := range []string{"x.live-1", "x.live-data", "named", "stemma.out"} {
+		if err := os.Mkdir(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	there := func(dir string) bool {
+		_, err := os.Stat(dir)
+		return err == nil
+	}
+	for _, out := range []string{configured, ""} {
+		t.Setenv("STEMMA_OUT", out)
+		for _, dirs := range [][]string{nil, {"named"}, {"stemma.out"}, {configured}} {
+			var w strings.Builder
+			if err := Run(&w, dirs, Options{}); err != nil {
+				t.Error(err)
+			}
+			if first := out != "" && dirs == nil; strings.Contains(w.String(), "empty directory  x.live-1") != first ||
+				strings.Contains(w.String(), "nothing to remove") == first {
+				t.Errorf("STEMMA_OUT=%s %q: %s", out, dirs, &w)
+			}
+		}
+	}
+	for dir, want := range map[string]bool{"x.live-1": false, "x.live-data": true, "named": true, "stemma.out": true,
+		configured: true} {
+		if there(dir) != want {
+			t.Errorf("%s: there is %t, want %t", dir, !want, want)
+		}
+	}
+
+	// With a record in it, the directory of programs that were started here goes together with the last one.
+	for _, dir := range []string{"stemma.out", configured} {
+		recordtest.Shapes().WriteTo(t, filepath.Join(dir, "a.12-0a1b2c"))
+		if err := Run(new(strings.Builder), []string{dir}, Options{}); err != nil {
+			t.Error(err)
+		}
+		if there(dir) != (dir == configured) {
+			t.Errorf("%s: there is %t", dir, there(dir))
+		}
+	}
+}

@@ -28,7 +28,7 @@ records, and removes them if you name that directory.
 
 IDs in logs cannot be decoded any more when their record is gone: seal it before.`,
 		Flags: func(fs *flag.FlagSet) { declareClean(fs, new(Options)) },
-		Run:   runClean,
+		Run:   base.Printed(runClean),
 	}
 }
 

@@ -27,7 +27,7 @@ and the CPU, GOFLAGS, the variables that are set, the state of the cache, the la
 and the notes and FAIL lines. Paths are shortened to their last element, and values of
 flags that may be secret are left out. Read it before you paste it.`,
 		Flags: func(fs *flag.FlagSet) { declare(fs) },
-		Run:   runDoctor,
+		Run:   base.Printed(runDoctor),
 	}
 }
 
