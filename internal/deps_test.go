@@ -61,7 +61,7 @@ const rule = `
 	internal/chance: internal/cct;
 	internal/export: internal/cct;
 	internal/similarity: internal/cct;
-	internal/base: internal/humanize, internal/progress;
+	internal/base: internal/humanize, internal/progress, internal/safefile;
 	internal/record/livedir: internal/ctxid, internal/engine, internal/record/raw, profile;
 	internal/testing/recordtest: internal/ctxid, internal/goroot/rt/events, internal/goroot/rt/ids,
 		internal/goroot/rt/memory/memorytest, internal/record/raw;

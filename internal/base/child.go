@@ -24,6 +24,7 @@ var forwarded = []os.Signal{
 // themselves if they are files: nothing is copied in between, and it sees a terminal where stemma has one.
 func Run(e *Env, cmd *exec.Cmd) (int, error) {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.Stdin, e.Stdout, e.Stderr
+	defer HoldSignals()()
 	signals := make(chan os.Signal, 32)
 	for _, s := range forwarded {
 		if !signal.Ignored(s) { // as under nohup: the child ignores it as well

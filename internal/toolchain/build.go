@@ -9,7 +9,6 @@ import (
 	"runtime"
 
 	"github.com/stemma-go/stemma/internal/base"
-	"github.com/stemma-go/stemma/internal/safefile"
 )
 
 // A Build is one run of the go command with stemma's compiler and runtime.
@@ -21,8 +20,8 @@ type Build struct {
 	flags     []string // -overlay and -toolexec
 	listFlags []string // the user's own -overlay
 	tool      *tool
-	user      string        // the user's own overlay; may be empty
-	tmp       *safefile.Dir // holds the merged overlay; may be nil
+	user      string          // the user's own overlay; may be empty
+	tmp       *base.Temporary // holds the merged overlay; may be nil
 }
 
 // NewBuild checks the user's Go and flags and makes the compiler ready. It
@@ -183,7 +182,7 @@ func (b *Build) mergeOverlay(oursFile, userFile string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if b.tmp, err = safefile.MakeDir("", "stemma"); err != nil {
+	if b.tmp, err = base.MakeTemporary("stemma"); err != nil {
 		return "", err
 	}
 	file := filepath.Join(b.tmp.Path, "overlay.json")

@@ -19,6 +19,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/goroot"
 )
 
@@ -328,15 +329,13 @@ func umask() os.FileMode {
 	return os.FileMode(old)
 }
 
-// interrupts are the signals that end a build.
-var interrupts = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
-
 // interruptible runs work, whose context ends when a signal asks this process to end.
 // Then, as soon as work has returned, it cleans up, and the process dies of that signal,
 // as whoever sent it expects.
 func interruptible(work func(context.Context) error, cleanUp func()) error {
+	defer base.HoldSignals()()
 	signals := make(chan os.Signal, 1)
-	for _, s := range interrupts {
+	for _, s := range base.Interrupts {
 		if !signal.Ignored(s) { // as under nohup
 			signal.Notify(signals, s)
 		}
@@ -353,9 +352,8 @@ func interruptible(work func(context.Context) error, cleanUp func()) error {
 		cancel()
 		<-done
 		cleanUp()
-		signal.Reset(s)
-		_ = syscall.Kill(os.Getpid(), s.(syscall.Signal))
-		select {} // the signal may arrive a little later
+		base.EndBy(s)
+		return nil
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/goroot"
 )
 
@@ -124,7 +125,7 @@ func startFilling(t *testing.T, dir string) *exec.Cmd {
 
 // A process that is asked to end half-way leaves nothing, and dies of the signal.
 func TestEntryMakeInterrupted(t *testing.T) {
-	for _, s := range interrupts {
+	for _, s := range base.Interrupts {
 		if signal.Ignored(s) {
 			t.Logf("%v is ignored, as under nohup, and stays so", s)
 			continue

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/progress"
 )
 
@@ -40,12 +42,15 @@ func Follow(cmd *exec.Cmd, what string) (stop func()) {
 // counted makes a run of the go command count what it compiles, until end is called. The total is known some time
 // after the build has taken so long.
 func counted(cmd *exec.Cmd, long time.Duration) (count progress.Count, doing progress.Doing, end func()) {
-	f, err := os.CreateTemp("", "stemma-compiled")
+	tmp, err := base.MakeTemporary("stemma-compiled")
 	if err != nil {
 		return nil, nil, func() {} // the build reports why nothing can be written here
 	}
-	name := f.Name()
-	f.Close()
+	name := filepath.Join(tmp.Path, "begun")
+	if err := os.WriteFile(name, nil, 0o600); err != nil {
+		_ = tmp.RemoveAll()
+		return nil, nil, func() {}
+	}
 	var total atomic.Int64
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan bool)
@@ -69,7 +74,7 @@ func counted(cmd *exec.Cmd, long time.Duration) (count progress.Count, doing pro
 	return count, doing, sync.OnceFunc(func() {
 		cancel()
 		<-done
-		os.Remove(name)
+		_ = tmp.RemoveAll() // there is a list in it
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -30,6 +31,12 @@ import (
 
 // markFile is in each GOROOT that stemma has made: what is not there is not stemma's, and stays.
 const markFile = "stemma-goroot.json"
+
+// halfFile is in each that is being made, and oldSuffix behind the name of one that makes room for another one.
+const (
+	halfFile  = "stemma-goroot.half"
+	oldSuffix = ".old"
+)
 
 // A mark is what that file has.
 type mark struct {
@@ -70,10 +77,21 @@ func (b *Build) MakeGOROOT(dir string, o Options, stderr io.Writer) (*GOROOT, er
 	if err := outside(dir, from.Root); err != nil {
 		return nil, err
 	}
-	made.Made = true
 	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
 		return nil, err
 	}
+	unlock, err := lock(filepath.Join(filepath.Dir(b.Entry.Dir), "goroot."+shortHash(dir)+".lock"), func() {
+		fmt.Fprintf(stderr, "stemma: another stemma makes %s; waiting\n", dir)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cache: %w; set STEMMA_CACHE to a directory that can be written", err)
+	}
+	defer unlock()
+	if same, err := checkMark(dir, m); err != nil || same {
+		return made, err // the other one has made it
+	}
+	made.Made = true
+	removeHalf(dir)
 	tmp, err := os.MkdirTemp(filepath.Dir(dir), filepath.Base(dir)+tmpInfix)
 	if at := (*fs.PathError)(nil); errors.As(err, &at) {
 		return nil, fmt.Errorf("%s: nothing can be made in %s: %w; name another directory with -o", dir,
@@ -85,11 +103,28 @@ func (b *Build) MakeGOROOT(dir string, o Options, stderr io.Writer) (*GOROOT, er
 	remove := func() { os.RemoveAll(tmp) }
 	defer remove() // there is nothing to remove after the rename
 	defer progress.Begin(stderr, "making an instrumented GOROOT").Now(" (a few minutes)").End()
-	err = interruptible(func(ctx context.Context) error { return b.fillGOROOT(ctx, tmp, o, m) }, remove)
+	half := filepath.Join(tmp, halfFile)
+	err = interruptible(func(ctx context.Context) error {
+		return errors.Join(os.WriteFile(half, nil, 0o666), b.fillGOROOT(ctx, tmp, o, m), os.Remove(half))
+	}, remove)
 	if err != nil {
 		return nil, err
 	}
 	return made, replaceDir(tmp, dir)
+}
+
+// removeHalf removes what processes that were killed while they made dir have left beside it. The lock is held, so
+// nobody else makes it.
+func removeHalf(dir string) {
+	isHalf := regexp.MustCompile("^" + regexp.QuoteMeta(filepath.Base(dir)+tmpInfix) + "[0-9]+(" + oldSuffix + ")?$")
+	left, _ := entriesNamed(filepath.Dir(dir), func(d fs.DirEntry) bool { return isHalf.MatchString(d.Name()) })
+	for _, path := range left {
+		for _, mark := range []string{halfFile, markFile} {
+			if info, err := os.Lstat(filepath.Join(path, mark)); err == nil && info.Mode().IsRegular() {
+				_ = os.RemoveAll(path) // else the next one removes it
+			}
+		}
+	}
 }
 
 // checkMark reports whether dir is the GOROOT that m describes. It is an error if something is there that stemma has
@@ -122,7 +157,7 @@ func replaceDir(from, dir string) error {
 	if err := os.Chmod(from, 0o755&^umask()); err != nil {
 		return err
 	}
-	old := from + ".old"
+	old := from + oldSuffix
 	if err := os.Rename(dir, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

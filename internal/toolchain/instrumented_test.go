@@ -46,6 +46,25 @@ func TestCheckMark(t *testing.T) {
 	}
 }
 
+// TestRemoveHalf has beside a GOROOT what killed processes have left that made it, and what somebody else has there.
+func TestRemoveHalf(t *testing.T) {
+	dir := t.TempDir()
+	files := map[string]bool{"go.tmp1/" + halfFile: false, "go.tmp22.old/" + markFile: false, "go.tmp3/notes": true,
+		"go.tmpl/" + halfFile: true, "go.tmp4x/" + halfFile: true, "ago.tmp5/" + halfFile: true, "go.tmp6": true,
+		"go/" + markFile: true}
+	for name := range files {
+		if err := writeFiles(dir, map[string][]byte{name: nil}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	removeHalf(filepath.Join(dir, "go"))
+	for name, want := range files {
+		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != want {
+			t.Errorf("%s: %v, want it to stay: %t", name, err, want)
+		}
+	}
+}
+
 // TestGOROOTFiles copies a small GOROOT as one in the module cache is, names it, and gives it the place of another.
 func TestGOROOTFiles(t *testing.T) {
 	from, to := t.TempDir(), filepath.Join(t.TempDir(), "to")

@@ -143,6 +143,24 @@ func TestFolded(t *testing.T) {
 	}
 }
 
+// TestDeepTree prints a context of many calls: where lines are not indented any further, they have the depth.
+func TestDeepTree(t *testing.T) {
+	const calls = 50_000
+	tree := &cct.Tree{Type: profile.Calls, Funcs: []cct.Func{{Name: "[root]", Pseudo: true}, {Name: "main.f"}},
+		Sites: make([]cct.Site, 1), Nodes: make([]cct.Node, calls)}
+	for i := range tree.Nodes[1:] {
+		tree.Nodes[i+1] = cct.Node{Parent: uint32(i), Func: 1, Count: 1}
+	}
+	var out bytes.Buffer
+	r := &reporter{w: &out, t: tree, o: &Options{Top: -1, Depth: -1}, totals: tree.Totals()}
+	r.tree()
+	s := out.String()
+	if out.Len() > 300*calls || strings.Count(s, "main.f") != calls-1 || strings.Contains(s, "[100]") ||
+		!strings.Contains(s, "  [101] main.f") || !strings.Contains(s, "  [49998] main.f") {
+		t.Errorf("%d bytes, %d lines", out.Len(), strings.Count(s, "\n"))
+	}
+}
+
 // TestManyProcesses has a sum of so many processes that a list of them would hide the report.
 func TestManyProcesses(t *testing.T) {
 	for n, want := range map[int]int{1: 1, 11: 11, 12: 11, 500: 11} {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -57,8 +58,19 @@ func (r *reporter) treeLine(n uint32, depth int, below uint64) {
 	if s.File != "" {
 		at = "  at" + position(s.File, s.Line)
 	}
-	r.printf("%15s %s  %s%s%s%s\n", r.amount(node.Count), r.percent(below), strings.Repeat("  ", depth),
+	r.printf("%15s %s  %s%s%s%s\n", r.amount(node.Count), r.percent(below), indent(depth),
 		r.t.Funcs[node.Func].Name, at, mark(s.Via, node.Fold))
+}
+
+// deepest is how far lines are indented. Contexts may be a million calls deep.
+const deepest = 100
+
+// indent returns what stands before a line of the tree: deep ones have their depth as a number.
+func indent(depth int) string {
+	if depth <= deepest {
+		return strings.Repeat("  ", depth)
+	}
+	return fmt.Sprintf("%s[%d] ", strings.Repeat("  ", deepest), depth)
 }
 
 // matches prints each matching function between its callers and callees.

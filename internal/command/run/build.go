@@ -11,7 +11,6 @@ import (
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/humanize"
 	"github.com/stemma-go/stemma/internal/progress"
-	"github.com/stemma-go/stemma/internal/safefile"
 	"github.com/stemma-go/stemma/internal/toolchain"
 )
 
@@ -118,7 +117,7 @@ func Build(e *base.Env, p *GoArgs) (*Program, error) {
 	if err := p.checkModule(b, pkg, false); err != nil {
 		return nil, err
 	}
-	tmp, err := safefile.MakeDir("", "stemma-run")
+	tmp, err := base.MakeTemporary("stemma-run")
 	if err != nil {
 		return nil, err
 	}

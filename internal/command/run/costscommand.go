@@ -95,7 +95,7 @@ func runCosts(e *base.Env, words []string) error {
 		return fmt.Errorf("costs: %w", err)
 	}
 	defer b.Close()
-	tmp, err := safefile.MakeDir("", "stemma-costs")
+	tmp, err := base.MakeTemporary("stemma-costs")
 	if err != nil {
 		return err
 	}

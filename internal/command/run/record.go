@@ -80,7 +80,7 @@ func (r *Outcome) Seal(e *base.Env, outFile string) error {
 		return err
 	}
 	if len(dirs) == 0 {
-		_ = r.held.RemoveEmpty()
+		r.RemoveEmpty()
 		return errors.New("the program left no record: it did not start, could not write, or was not instrumented")
 	}
 	var ended, running []string
@@ -115,6 +115,9 @@ func (r *Outcome) Seal(e *base.Env, outFile string) error {
 	r.tellLeft(e.Stderr, apart, why, running, outFile)
 	return err
 }
+
+// RemoveEmpty removes the directory in which the program was to record, and reports true, if nothing is in it.
+func (r *Outcome) RemoveEmpty() bool { return r.held.RemoveEmpty() == nil }
 
 // ofRun returns the live directory that dir is a segment of, or else dir. The program holds that one alone.
 func ofRun(dir string) string {

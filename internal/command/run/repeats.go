@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/stemma-go/stemma/internal/base"
@@ -110,8 +111,16 @@ func checkOut(out string) error {
 	if out == "-" {
 		return base.Usagef("-o -: a profile is written to a file, and standard output is the program's; name the file")
 	}
-	if info, err := os.Stat(filepath.Dir(out)); err != nil || !info.IsDir() {
-		return base.Usagef("-o %s: no directory %s; make it first", out, filepath.Dir(out))
+	dir := filepath.Dir(out)
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return base.Usagef("-o %s: no directory %s; make it first", out, dir)
+	}
+	if info, err := os.Stat(out); strings.HasSuffix(out, "/") || err == nil && info.IsDir() {
+		return base.Usagef("-o %s: a directory; name the file of the profile", out)
+	}
+	const write = 2
+	if err := syscall.Access(dir, write); err != nil {
+		return fmt.Errorf("-o %s: nothing can be written in %s: %w; name a file elsewhere", out, dir, err)
 	}
 	return nil
 }

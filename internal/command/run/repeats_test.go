@@ -2,6 +2,7 @@ package run
 
 import (
 	"bytes"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,14 +14,26 @@ import (
 func TestNoPlace(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	for out, ok := range map[string]bool{
-		"x.stemma":                      true,
-		filepath.Join(dir, "x.stemma"):  true,
-		filepath.Join("no", "x.stemma"): false,
-	} {
+	for name, mode := range map[string]os.FileMode{"dir": 0o777, "closed": 0o555} {
+		if err := os.Mkdir(name, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := map[string]string{
+		"x.stemma":                      "",
+		filepath.Join(dir, "x.stemma"):  "",
+		filepath.Join("no", "x.stemma"): "no directory no; make it first",
+		"dir":                           "-o dir: a directory; name the file of the profile",
+		"dir/":                          "-o dir/: a directory; name the file of the profile",
+		"-":                             "a profile is written to a file",
+	}
+	if os.Geteuid() != 0 { // who may write anywhere
+		want["closed/x"] = "nothing can be written in closed: permission denied"
+	}
+	for out, text := range want {
 		err := checkOut(out)
-		if (err == nil) != ok || !ok && !strings.Contains(err.Error(), "no directory no; make it first") {
-			t.Errorf("-o %s: have %v", out, err)
+		if (err == nil) != (text == "") || err != nil && !strings.Contains(err.Error(), text) {
+			t.Errorf("-o %s: have %v, want %q", out, err, text)
 		}
 	}
 }

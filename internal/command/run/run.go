@@ -2,12 +2,13 @@
 package run
 
 import (
+	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"time"
 
 	"github.com/stemma-go/stemma/internal/base"
-	"github.com/stemma-go/stemma/internal/safefile"
 )
 
 // A Program is an instrumented executable in a temporary directory.
@@ -19,7 +20,7 @@ type Program struct {
 	Keep bool     // live directories hold what is not sealed
 	argv []string // what to start: exe and its arguments, behind the words of -exec
 	dir  string   // where to run it; empty for the current directory
-	tmp  *safefile.Dir
+	tmp  *base.Temporary
 }
 
 // Close removes the executable.
@@ -37,7 +38,11 @@ func (p *Program) Run(e *base.Env) (*Outcome, error) {
 	cmd.Dir = p.dir
 	cmd.Env = append(append(os.Environ(), "STEMMA_OUT="+dir.Path), p.Env...)
 	if p.dir != "" {
-		cmd.Env = append(cmd.Env, "PWD="+cmd.Dir)
+		wd, err := filepath.Abs(p.dir)
+		if err != nil {
+			return nil, errors.Join(err, dir.RemoveAll())
+		}
+		cmd.Env = append(cmd.Env, "PWD="+wd)
 	}
 	begin := time.Now()
 	code, err := base.Run(e, cmd)

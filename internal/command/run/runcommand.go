@@ -84,7 +84,9 @@ func runRun(e *base.Env, args []string) error {
 	defer prog.Close()
 	prog.Env, prog.Keep = env, p.Opts.Record != ""
 	if o.out == "" {
-		o.out = prog.Name + ".stemma"
+		if o.out = prog.Name + ".stemma"; checkOut(o.out) != nil {
+			return checkOut(o.out)
+		}
 	}
 	if o.runs > 0 {
 		return End(e.Stderr)(prog.Repeat(e, int(o.runs), o.out))

@@ -46,7 +46,15 @@ func DeclareRepeats(fs *flag.FlagSet, repeats *bool) {
 
 // defaultOut returns the name of the first path with the suffix. What is to be read is not written over without a word.
 func defaultOut(paths []string) (string, error) {
-	out := strings.TrimSuffix(filepath.Clean(paths[0]), store.SealedSuffix) + store.SealedSuffix
+	first := filepath.Clean(paths[0])
+	if base := filepath.Base(first); base == "." || base == ".." { // whose name is elsewhere
+		abs, err := filepath.Abs(first)
+		if err != nil {
+			return "", err
+		}
+		first = abs
+	}
+	out := strings.TrimSuffix(first, store.SealedSuffix) + store.SealedSuffix
 	there, err := os.Stat(out)
 	if err != nil {
 		return out, nil //nolint:nilerr // it is not there, or writing it fails
@@ -57,6 +65,24 @@ func defaultOut(paths []string) (string, error) {
 		}
 	}
 	return out, nil
+}
+
+// checkOutside refuses to write the profile into a live directory that it is made of, with which it would go.
+func checkOutside(out string, paths []string) error {
+	dir, err := os.Stat(filepath.Dir(out))
+	if err != nil {
+		return nil //nolint:nilerr // writing it fails
+	}
+	for _, path := range paths {
+		if place, err := store.Probe(path); err != nil || place.Main == "" {
+			continue
+		}
+		if info, err := os.Stat(path); err == nil && os.SameFile(info, dir) {
+			return base.Usagef("seal: %s lies in a live directory, with which 'stemma clean' removes it; name another "+
+				"file with -o", out)
+		}
+	}
+	return nil
 }
 
 // runSeal seals what the arguments name. There is no default: sealing the
@@ -76,6 +102,9 @@ func runSeal(e *base.Env, args []string) error {
 		if *out, err = defaultOut(paths); err != nil {
 			return err
 		}
+	}
+	if err := checkOutside(*out, paths); err != nil {
+		return err
 	}
 	work := progress.Begin(e.Stderr, "seal")
 	defer work.End()

@@ -121,6 +121,9 @@ func verifyProgram(e *base.Env, w io.Writer, p *run.GoArgs, o *Options) error {
 		return err
 	}
 	if err := compare(e, w, []string{rec.Base}, o); err != nil {
+		if rec.RemoveEmpty() { // nothing was recorded: the program has perhaps said why
+			return fmt.Errorf("%w; the program ended with exit code %d", err, rec.Code)
+		}
 		fmt.Fprintf(e.Stderr, "stemma: the records stay in %s\n", rec.Base)
 		return err
 	}

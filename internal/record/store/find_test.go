@@ -1,12 +1,14 @@
 package store
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stemma-go/stemma/internal/engine"
 )
@@ -107,4 +109,21 @@ func loop(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// TestNewestIsNoDirectory has a directory whose name ends as those of records do, a checkout say. It is newer than the
+// record.
+func TestNewestIsNoDirectory(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("STEMMA_OUT", "")
+	if err := os.WriteFile("a.stemma", nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	long := time.Now().Add(-time.Hour)
+	if err := errors.Join(os.Chtimes("a.stemma", long, long), os.Mkdir("b.stemma", 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	if path, err := newest(); path != "a.stemma" || err != nil {
+		t.Errorf("have %q, %v; want a.stemma", path, err)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
@@ -257,6 +258,10 @@ func ReadHeld(d *safefile.Dir, rest bool) (*record.Record, error) {
 // taken where none is named. The error is one of usage.
 func newest() (string, error) {
 	paths, _ := filepath.Glob("*" + SealedSuffix)
+	paths = slices.DeleteFunc(paths, func(path string) bool {
+		info, err := os.Stat(path)
+		return err == nil && info.IsDir() // a checkout, say
+	})
 	live, err := FindLive(Out())
 	if err != nil {
 		return "", fmt.Errorf("the newest record may be one that cannot be read; name one: %w", err)
