@@ -61,7 +61,7 @@ const rule = `
 	internal/chance: internal/cct;
 	internal/export: internal/cct;
 	internal/similarity: internal/cct;
-	internal/base: internal/humanize, internal/progress, internal/safefile;
+	internal/base: internal/humanize, internal/safefile;
 	internal/record/livedir: internal/ctxid, internal/engine, internal/record/raw, profile;
 	internal/testing/recordtest: internal/ctxid, internal/goroot/rt/events, internal/goroot/rt/ids,
 		internal/goroot/rt/memory/memorytest, internal/record/raw;
@@ -79,18 +79,18 @@ const rule = `
 	stemmazap: .;
 	stemmazerolog: .;
 	stemmahttp: ., internal/export;
-	internal/record/store: internal/base, internal/record, internal/record/pinned, internal/safefile;
+	internal/record/store: internal/base, internal/record, internal/record/pinned;
 	internal/page: internal/decode, internal/diff, internal/humanize;
 	stemmatest: ., internal/diff;
 	internal/command/outside: internal/base;
 	internal/command/affected: internal/cct, internal/record/store;
-	internal/command/replay: internal/base, internal/cct, internal/encoder, internal/record, internal/safefile;
+	internal/command/replay: internal/base, internal/cct, internal/encoder, internal/record;
 	internal/command/decode: internal/command/outside, internal/decode, internal/record/store;
 	internal/costmodel: internal/record/livedir;
 	internal/command/report: internal/cct, internal/command/outside, internal/costmodel, internal/record/store;
 	internal/command/events: internal/command/decode;
 	internal/command/seal: internal/command/report;
-	internal/toolchain: internal/base, internal/callgraph, internal/goroot, internal/module, internal/safefile;
+	internal/toolchain: internal/base, internal/callgraph, internal/goroot, internal/module;
 	internal/command/export: internal/command/report, internal/export;
 	internal/command/similarity: internal/command/report, internal/similarity;
 	internal/command/top: internal/command/report, internal/decode;
