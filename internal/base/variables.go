@@ -96,9 +96,9 @@ func VariablesPage() string {
 	}{
 		{ByTool, "Of stemma", "`stemma` reads these."},
 		{ByProgram, "Of a program that stemma built", "The program reads these when it starts. `stemma run` and " +
-			"`stemma test` pass them on, but `STEMMA_ROTATE` with context IDs. A value that means nothing is " +
-			"ignored, and one line on standard error reports it. A program in secure mode (setuid, capabilities) " +
-			"reads none."},
+			"`stemma test` pass them on; with context IDs `run` leaves `STEMMA_ROTATE` out, and prints that. A value " +
+			"that means nothing is ignored, and one line on standard error reports it. A program in secure mode " +
+			"(setuid, capabilities) reads none."},
 		{ForDebug, "To look for a fault in stemma", "These are **debug** variables. They make programs slow, or end " +
 			"them. [How it is verified](verification.md) uses some."},
 		{Within, "Set by stemma and its tests", "Do not set these."},

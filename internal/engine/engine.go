@@ -145,7 +145,7 @@ var List = []*Engine{
 	{
 		Name: "sample", Paper: "ICPE 2015", Help: "takes samples", Gives: Samples,
 		Answers: "Where does the time go, on CPU and waiting?",
-		Costs:   "5 to 15 % of CPU time at a sample a millisecond",
+		Costs:   "3 to 13 % of user time at a sample a millisecond",
 		Use:     "in production",
 		Flags:   []string{"sampler", "walk", "every", "waiting", "sample-at", "start", "nodes", "verify"},
 		Code:    Code{Strategy: NoStrategy}, Parts: Sampling, File: layout.FileSamples,

@@ -18,7 +18,7 @@ func Command() *base.Command {
 		Short: "list the tests that a change can affect, and what each test reached",
 		Long: `Affected lists the tests of records that 'stemma test' made, with the number of functions
 that each reached; -json lists the functions. Without arguments it takes all records in
-stemma.out, of one process for each package.
+$STEMMA_OUT or stemma.out, of one process for each package.
 
 With -changed it lists the tests that a change can affect. The range is one of git's: main..
 is all since main, HEAD is what is not committed, with files that git does not know yet. Each

@@ -270,7 +270,7 @@ func runDiff(e *base.Env, args []string) error {
 func BaselineCommand() *base.Command {
 	return &base.Command{
 		Name:  "baseline",
-		Args:  "[-o FILE] [-contexts] [-repeats] [FILE|LIVEDIR...]",
+		Args:  "[-o FILE] [-contexts] [-repeats] FILE|LIVEDIR...|-store URL",
 		Short: "write the counts of a record as text, for diff",
 		Long: `Baseline writes a text with the exact counts of records, which are added up: a
 line for each function, sorted by name. It is made to be committed, and to be the

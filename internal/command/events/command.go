@@ -34,7 +34,8 @@ powers of two.
 	error   - (errors made with stemma.Errorf and stemma.WrapError)
 
 Contexts are added up after decoding, so one that had several IDs is one line.
-FILE is a sealed file or a live directory, and formats are those of stemma decode.
+FILE is a sealed file or a live directory, by default the newest here, as with report.
+Formats are those of stemma decode.
 
 With -fingerprint contexts that have one fingerprint are one line: it is the same in
 every process and build, and knows functions but no lines.

@@ -42,6 +42,7 @@ With -request=ID it writes the stacks of the samples that the program asked for 
 that identifier by stemma.Sample or stemma.SampleLabeled.
 
 A frame [go] stands between the function with a go statement and the one it starts.
+Without a profile it takes the newest here, as report does.
 `,
 		Flags: func(fs *flag.FlagSet) { new(exportOptions).declare(fs) },
 		Run:   runExport,

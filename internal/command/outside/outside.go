@@ -35,8 +35,8 @@ var commands = []struct {
 		Long: `Collect uploads the segments of programs that run, and the records of programs that
 have ended or have context IDs, to a bucket: s3://BUCKET/PREFIX, gs://BUCKET/PREFIX,
 azblob://CONTAINER/PREFIX or file:///DIRECTORY. It goes on until it gets SIGTERM;
-with -once it ends when all is there. The flag -store of report, diff,
-decode, events and view reads from the bucket. With -to pyroscope=URL or -to otlp=URL
+with -once it ends when all is there. The flag -store of report, view, diff,
+baseline, info, export, decode and events reads from the bucket. With -to pyroscope=URL or -to otlp=URL
 it pushes what was counted to Pyroscope, or to a collector of OpenTelemetry.
 'stemma-fleet collect -h' lists the flags.
 `}},

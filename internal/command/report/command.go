@@ -76,8 +76,8 @@ contexts out. -hide removes such functions from contexts; their calls count at
 their callers. Percentages remain shares of all calls.
 
 A profile is a sealed file or a live directory; its program may still be running.
-Several are added up. Without one, report takes the newest
-*.stemma or stemma.out/* in the working directory.
+Several are added up. Without one, report takes the newest of *.stemma here and of the
+records in $STEMMA_OUT, or in stemma.out if that is not set.
 
 Samples are shown as time on CPU, or as what -metric names. Goroutines that wait count
 for the innermost function outside of the runtime and of package sync, samples with the

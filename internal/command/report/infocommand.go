@@ -17,7 +17,8 @@ func InfoCommand() *base.Command {
 		Short: "show where a profile comes from and what is in it",
 		Long: `Info prints the processes, sizes and losses of a profile as it was recorded,
 before inlined calls are expanded. With -text it prints the whole profile in
-the text form that profile/FORMAT.md describes.
+the text form that profile/FORMAT.md describes. Without a profile it takes the
+newest here, as report does.
 `,
 		Flags: func(fs *flag.FlagSet) { new(infoOptions).declare(fs) },
 		Pages: true,

@@ -24,8 +24,8 @@ func Command() *base.Command {
 last second, and how often in all; with -contexts, each calling context. It reads the
 live directory of the program, and does not touch the program. A program is named by its
 process ID, wherever it records, or by its live directory; without either top takes the
-program in stemma.out that began last. Of any other directory it takes the program that
-began last of those that record there.
+program that began last in $STEMMA_OUT, or in stemma.out if that is not set. Of any other
+directory it takes the program that began last of those that record there.
 
 For samples it shows the time on CPU, as a share of a second. A record of context IDs
 has no counts of calls. For such a record top shows events, if the program was built

@@ -24,7 +24,8 @@ moments: function, file, line and inlining of every frame, and the
 context in which the goroutine was started. Where calls are counted, verify also
 counts each inlined call separately, and compares the counts. Where samples are
 taken the trace of each is compared with a walk. With -live it runs nothing, and
-compares what such a program has left in live directories.
+compares what programs have left in live directories that were built with
+'stemma build -verify'.
 
 It prints "checked N contexts, M mismatches", and the number of each kind. If M
 is not 0, it exits 1 and keeps the records. Otherwise the exit code is the

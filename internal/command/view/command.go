@@ -18,7 +18,8 @@ func Command() *base.Command {
 		Name:  "view",
 		Args:  "[-base BASE] [-http ADDR] [-o PAGE.html] [FILE|LIVEDIR...]",
 		Short: "look at a profile in a browser",
-		Long: `View serves a page on this machine and opens it in a browser. It shows
+		Long: `View serves a page on this machine and opens it in a browser. Without a profile it
+takes the newest here, as report does. The page shows
 
 	flame, icicle  all contexts; a box is as wide as its calls with those below it
 	sandwich       what leads to a function, and what it leads to
