@@ -73,16 +73,16 @@ func Classes(t *Tree, application func(fn uint32) bool) []Class {
 
 // Application returns what tells the functions of the main module from others: those of Go's
 // own packages, of the module cache and of vendor directories are libraries. Package main is
-// the application. Where a function's file is not known, that of another one of its
+// the application, and so is what lies in the same directory of the module cache. Where a function's file is not known, that of another one of its
 // package decides, and else its name: Go's own packages have no dot in the first element of their
 // path, which is not that of the main module.
 func Application(t *Tree) func(fn uint32) bool {
 	library := make(map[string]bool)
-	root, own := goroot(t), mainElement(t)
+	root, own, mains := goroot(t), mainElement(t), mainDirs(t)
 	for _, f := range t.Funcs {
 		if f.File != "" && !f.Pseudo && !f.Type {
 			p := Package(f.Name)
-			library[p] = library[p] || isLibrary(p, f.File, root, own)
+			library[p] = library[p] || isLibrary(p, f.File, root, own, mains)
 		}
 	}
 	return func(fn uint32) bool {
@@ -109,18 +109,41 @@ func Standard(t *Tree) func(fn uint32) bool {
 }
 
 // isLibrary reports whether the package with a file is none of the main module.
-func isLibrary(pkg, file, goroot, own string) bool {
+func isLibrary(pkg, file, goroot, own string, mains []string) bool {
 	dir := path.Dir(file)
-	switch {
-	case isMain(pkg):
-		return false
-	case strings.Contains(dir, "@v"), strings.Contains(dir, "/vendor/"):
-		return true
-	case goroot != "":
-		return strings.HasPrefix(dir, goroot+"/")
+	inGo := goroot != "" && strings.HasPrefix(dir, goroot+"/")
+	if isMain(pkg) || inGo {
+		return inGo && !isMain(pkg)
+	}
+	if root := copyOf(dir); root != "" {
+		// A program may be built as module@version, and a checkout lie anywhere.
+		return !slices.ContainsFunc(mains, func(main string) bool { return strings.HasPrefix(main+"/", root) })
 	}
 	// Built with -trimpath: a file has the path of its package in front.
-	return isGo(pkg, own)
+	return goroot == "" && isGo(pkg, own)
+}
+
+// copyOf returns the directory of the module cache, or vendor, that is above dir and next to it; "" if there is none.
+func copyOf(dir string) string {
+	end := 0
+	if i := strings.LastIndex(dir, "/vendor/"); i >= 0 {
+		end = i + len("/vendor/")
+	}
+	if i := strings.LastIndex(dir, "@v"); i >= end {
+		version, _, _ := strings.Cut(dir[i:], "/")
+		return dir[:i] + version + "/"
+	}
+	return dir[:end]
+}
+
+// mainDirs returns the directories of package main.
+func mainDirs(t *Tree) (dirs []string) {
+	for _, f := range t.Funcs {
+		if f.File != "" && isMain(Package(f.Name)) && !slices.Contains(dirs, path.Dir(f.File)) {
+			dirs = append(dirs, path.Dir(f.File))
+		}
+	}
+	return dirs
 }
 
 // isGo reports whether a package is one of Go's own by its path alone: that of own is the first

@@ -170,13 +170,16 @@ func Overlap[W Weighted[W]](a, b W) float64 {
 
 // HotEdgeCoverage returns which share of the hot edges of either tree are hot in both:
 // the edges in the intersection over those in the union. An edge is hot if its weight is at least t times that of the
-// heaviest edge. That of two empty trees is 1.
+// heaviest edge; weights of an average are not exact, and those that are less by no more than that count as the same.
+// That of two empty trees is 1.
 func HotEdgeCoverage[W Weighted[W]](a, b W, t float64) float64 {
 	var heaviestA, heaviestB float64
 	a.both(b, func(v, w float64) { heaviestA, heaviestB = max(heaviestA, v), max(heaviestB, w) })
+	const rounding = 1e-9
+	leastA, leastB := t*heaviestA*(1-rounding), t*heaviestB*(1-rounding)
 	common, union := 0, 0
 	a.both(b, func(v, w float64) {
-		hotA, hotB := v > 0 && v >= t*heaviestA, w > 0 && w >= t*heaviestB
+		hotA, hotB := v > 0 && v >= leastA, w > 0 && w >= leastB
 		if hotA || hotB {
 			union++
 		}

@@ -117,3 +117,23 @@ func TestPair(t *testing.T) {
 		t.Errorf("overlap %v of %v and %v", overlap, calls, sampled)
 	}
 }
+
+// TestHotEdgesOfAverage compares trees with the average of equal ones. Many edges have exactly the weight that makes an
+// edge hot, as loops make them, which no sum of parts of it need have.
+func TestHotEdgesOfAverage(t *testing.T) {
+	for runs := 1; runs <= 9; runs++ {
+		for _, rest := range []float64{1, 3, 7, 12_345, 4_574_109} {
+			e := similarity.Edges{0, 36_000, 3_600, 3_600, 3_600, 3_599, rest}
+			var list []similarity.Edges
+			for range runs {
+				list = append(list, e)
+			}
+			if have := similarity.HotEdgeCoverage(e, similarity.AverageEdges(list...), 0.1); have != 1 {
+				t.Errorf("%d runs, another edge of %.0f: hot edges %.4f, want 1", runs, rest, have)
+			}
+		}
+	}
+	if have := similarity.HotEdgeCoverage(similarity.Edges{0, 36_000, 3_600}, similarity.Edges{0, 36_000, 3_599}, 0.1); have != 0.5 {
+		t.Errorf("one call less than hot: %.4f, want 0.5", have)
+	}
+}
