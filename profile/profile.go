@@ -90,7 +90,7 @@ const (
 	LossFuncs       = "funcs"       // functions without a record
 	LossPages       = "pages"       // pages that the disk could not hold
 	LossShards      = "shards"      // Ps whose counts have no file of their own, or have lost it
-	LossTables      = "tables"      // call sites with more targets than fit
+	LossTables      = "tables"      // targets of a call site that found no room in its table
 	LossChecks      = "checks"      // records of the checker that were not written
 	LossPaths       = "paths"       // searches for recursion that a lost page has cut short
 	LossEdges       = "edges"       // back edges without a node: their calls count at the function's first node

@@ -3,6 +3,7 @@ package base
 import (
 	"os"
 	"os/signal"
+	"regexp"
 	"slices"
 	"sync"
 	"syscall"
@@ -12,9 +13,14 @@ import (
 
 // A Temporary is a directory below the temporary one that is removed when stemma is done with it, and also if a signal
 // ends stemma before.
+// What is left if it is killed is known by its name and by nobody's lock: stemma clean removes it.
 type Temporary struct {
 	*safefile.Dir
+	lock *os.File
 }
+
+// TemporaryName matches the names of such directories.
+var TemporaryName = regexp.MustCompile(`^stemma-(run|costs|compiled|overlay)[0-9]+$`)
 
 // Interrupts are the signals that ask this process to end.
 var Interrupts = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
@@ -36,7 +42,10 @@ func MakeTemporary(pattern string) (*Temporary, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Temporary{dir}
+	d := &Temporary{Dir: dir}
+	if d.lock, err = dir.Root.Open("."); err == nil {
+		_ = syscall.Flock(int(d.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) // where the file system knows locks
+	}
 	if t.list = append(t.list, d); t.signals == nil {
 		t.signals = make(chan os.Signal, 1)
 		for _, s := range Interrupts {
@@ -60,6 +69,7 @@ func (d *Temporary) RemoveAll() error {
 		close(t.signals)
 		t.signals = nil
 	}
+	defer d.lock.Close()
 	return d.Dir.RemoveAll()
 }
 
@@ -74,6 +84,14 @@ func HoldSignals() (release func()) {
 		defer t.Unlock()
 		t.held--
 	}
+}
+
+// WithoutPipe makes it an error to write to an output that nobody reads any more, until restore is called. Else the
+// signal SIGPIPE ends stemma, half-way through what it has to tidy up. Children get the signal as usual.
+func WithoutPipe() (restore func()) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGPIPE)
+	return func() { signal.Stop(c) }
 }
 
 // endBySignal removes all directories when a signal comes that nobody else looks after, and ends the process by it, as

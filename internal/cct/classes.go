@@ -73,9 +73,9 @@ func Classes(t *Tree, application func(fn uint32) bool) []Class {
 
 // Application returns what tells the functions of the main module from others: those of Go's
 // own packages, of the module cache and of vendor directories are libraries. Package main is
-// the application, and so is what lies in the same directory of the module cache. Where a function's file is not known, that of another one of its
-// package decides, and else its name: Go's own packages have no dot in the first element of their
-// path, which is not that of the main module.
+// the application, and so is what lies in the same directory of the module cache. Where a function's
+// file is not known, that of another one of its package decides, and else its name: Go's own
+// packages have no dot in the first element of their path, which is not that of the main module.
 func Application(t *Tree) func(fn uint32) bool {
 	library := make(map[string]bool)
 	root, own, mains := goroot(t), mainElement(t), mainDirs(t)

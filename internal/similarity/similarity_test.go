@@ -133,7 +133,8 @@ func TestHotEdgesOfAverage(t *testing.T) {
 			}
 		}
 	}
-	if have := similarity.HotEdgeCoverage(similarity.Edges{0, 36_000, 3_600}, similarity.Edges{0, 36_000, 3_599}, 0.1); have != 0.5 {
+	a, b := similarity.Edges{0, 36_000, 3_600}, similarity.Edges{0, 36_000, 3_599}
+	if have := similarity.HotEdgeCoverage(a, b, 0.1); have != 0.5 {
 		t.Errorf("one call less than hot: %.4f, want 0.5", have)
 	}
 }

@@ -182,7 +182,7 @@ func (b *Build) mergeOverlay(oursFile, userFile string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if b.tmp, err = base.MakeTemporary("stemma"); err != nil {
+	if b.tmp, err = base.MakeTemporary("stemma-overlay"); err != nil {
 		return "", err
 	}
 	file := filepath.Join(b.tmp.Path, "overlay.json")

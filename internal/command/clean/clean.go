@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/engine"
@@ -63,7 +64,48 @@ func (c *cleaner) here() {
 			c.own(entry.Name())
 		}
 	}
+	c.temporaries()
 	c.elsewhere()
+}
+
+// temporaries removes the temporary directories that runs of stemma have left which were killed, unless their program
+// still runs.
+func (c *cleaner) temporaries() {
+	list, err := os.ReadDir(os.TempDir())
+	c.fail(err)
+	for _, entry := range list {
+		if !base.TemporaryName.MatchString(entry.Name()) {
+			continue
+		}
+		d, err := safefile.OpenItself(filepath.Join(os.TempDir(), entry.Name()))
+		if err != nil {
+			continue // it has gone, or is somebody else's
+		}
+		if !d.IsOwn() || inUse(d) || isExecuted(d.Path) {
+			d.Close()
+			continue
+		}
+		bytes := toolchain.DiskUsage(d.FS())
+		if c.dry {
+			d.Close()
+		} else if err := d.RemoveAll(); err != nil {
+			c.fail(err)
+			continue
+		}
+		c.removed(d.Path, "temporary directory", bytes)
+	}
+}
+
+// isExecuted reports whether a process of this user executes a program in a directory.
+func isExecuted(dir string) bool {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	exes, _ := filepath.Glob("/proc/[0-9]*/exe")
+	return slices.ContainsFunc(exes, func(link string) bool {
+		exe, err := os.Readlink(link)
+		return err == nil && strings.HasPrefix(exe, dir+string(filepath.Separator))
+	})
 }
 
 // ofRun matches the names of directories that stemma run, test and verify make, and remove when all is sealed.

@@ -3,11 +3,13 @@ package clean
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/record/store"
 	"github.com/stemma-go/stemma/internal/testing/recordtest"
 )
@@ -245,5 +247,69 @@ func TestEmpty(t *testing.T) {
 		if there(dir) != (dir == configured) {
 			t.Errorf("%s: there is %t", dir, there(dir))
 		}
+	}
+}
+
+// TestTemporaries has temporary directories of a stemma that was killed, of one that runs, of a program that runs
+// although its stemma was killed, and such as stemma has not made.
+func TestTemporaries(t *testing.T) {
+	t.Chdir(t.TempDir())
+	tmp, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", tmp)
+	t.Setenv("STEMMA_OUT", "")
+	there := map[string]bool{"stemma-run1": false, "stemma-overlay22": false, "stemma-run333": true, "stemma-run": true,
+		"stemma-runs1": true, "xstemma-run1": true, "stemma-run9x": true}
+	for name := range there {
+		if err := os.MkdirAll(filepath.Join(tmp, name, "sub"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	used, err := base.MakeTemporary("stemma-run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer used.RemoveAll()
+	there[filepath.Base(used.Path)] = true
+	sleep, err := exec.LookPath("sleep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(sleep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe := filepath.Join(tmp, "stemma-run333", "sleep")
+	if err := os.WriteFile(exe, data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe, "60")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for _, dry := range []bool{true, false} {
+		var w strings.Builder
+		if err := Run(&w, nil, Options{Dry: dry}); err != nil || strings.Count(w.String(), "temporary directory") != 2 {
+			t.Errorf("%v, %s", err, &w)
+		}
+		for name, want := range there {
+			if _, err := os.Stat(filepath.Join(tmp, name, "sub")); os.IsNotExist(err) != (!want && !dry) &&
+				name != filepath.Base(used.Path) {
+				t.Errorf("dry %t: %s: %v", dry, name, err)
+			}
+		}
+	}
+	if _, err := os.Stat(used.Path); err != nil {
+		t.Error(err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	var w strings.Builder
+	if err := Run(&w, nil, Options{}); err != nil || strings.Count(w.String(), "temporary directory") != 1 {
+		t.Errorf("when the program has ended: %v, %s", err, &w)
 	}
 }

@@ -17,7 +17,8 @@ func Command() *base.Command {
 		Long: `
 Clean removes the live directories of programs that have ended: those in the
 directories that are named, or else in $STEMMA_OUT or stemma.out here, and in the
-NAME.live-* that an interrupted stemma run has left here. It prints what it removes
+NAME.live-* that an interrupted stemma run has left here, with the executables that
+killed runs have left in $TMPDIR or /tmp. It prints what it removes
 and how much room that took; with -n it only prints. Programs that still run keep
 their records. Sealed files (*.stemma) stay. Directories that no argument names are
 left alone if they are links, or belong to another user.

@@ -3,8 +3,12 @@ package report
 import (
 	"bytes"
 	"cmp"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -158,6 +162,34 @@ func TestDeepTree(t *testing.T) {
 	if out.Len() > 300*calls || strings.Count(s, "main.f") != calls-1 || strings.Contains(s, "[100]") ||
 		!strings.Contains(s, "  [101] main.f") || !strings.Contains(s, "  [49998] main.f") {
 		t.Errorf("%d bytes, %d lines", out.Len(), strings.Count(s, "\n"))
+	}
+}
+
+// TestLossTexts looks for a text of each kind of loss that package profile knows.
+func TestLossTexts(t *testing.T) {
+	f, err := parser.ParseFile(token.NewFileSet(), "../../../profile/profile.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := 0
+	ast.Inspect(f, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || len(spec.Values) != 1 || !regexp.MustCompile("^Loss[A-Z]").MatchString(spec.Names[0].Name) {
+			return true
+		}
+		kind, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds++
+		text, ok := lossTexts[kind]
+		if !ok || text[0] == "" || text[1] == "" {
+			t.Errorf("%s, %q: no text", spec.Names[0].Name, kind)
+		}
+		return true
+	})
+	if kinds < 20 || kinds != len(lossTexts) {
+		t.Errorf("%d kinds of losses, %d texts", kinds, len(lossTexts))
 	}
 }
 

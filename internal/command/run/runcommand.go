@@ -77,6 +77,7 @@ func runRun(e *base.Env, args []string) error {
 			return err
 		}
 	}
+	defer base.WithoutPipe()()
 	prog, err := Build(e, p)
 	if err != nil {
 		return err

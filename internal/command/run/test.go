@@ -48,6 +48,7 @@ func Test(e *base.Env, p *GoArgs, o TestOptions) error {
 		if tests, err = NewTests(o.Runs, sum); err != nil {
 			return err
 		}
+		defer base.WithoutPipe()()
 		defer tests.Close()
 		tests.Keep, out = p.Opts.Record != "", tests.Base
 	}

@@ -112,6 +112,7 @@ func verifyProgram(e *base.Env, w io.Writer, p *run.GoArgs, o *Options) error {
 	if err := p.Opts.Check(); err != nil {
 		return base.Usagef("verify: %w", err)
 	}
+	defer base.WithoutPipe()()
 	prog, err := run.Build(e, p)
 	if err != nil {
 		return err

@@ -61,7 +61,7 @@ const (
 	LostFuncs           // functions whose record did not fit funcs
 	LostPages           // pages that the disk could not hold (SIGBUS)
 	LostShards          // Ps without a shard of their own file
-	LostTables          // sites with more targets than a table may hold
+	LostTables          // targets of a site that found no room in its table: it has as many as it may, or cannot grow
 	LostChecks          // checks not written, because check was full
 	LostPaths           // searches for recursion that a lost page has cut short
 	LostEdges           // back edges that had no room for a node: their calls count at the function's first node

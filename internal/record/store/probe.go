@@ -52,7 +52,11 @@ func Probe(path string) (Place, error) {
 			return p, fmt.Errorf("%s: whether it is a record is not known: %s: no regular file",
 				profile.Printable(path), name)
 		case err != nil && !isNone(err):
-			return p, fmt.Errorf("%s: whether it is a record is not known: %w", path, Missing(name, err))
+			err = fmt.Errorf("%s: whether it is a record is not known: %w", path, Missing(name, err))
+			if errors.Is(err, fs.ErrPermission) {
+				err = fmt.Errorf("%w; only its user can read it, or make a file for others of it with stemma seal", err)
+			}
+			return p, err
 		}
 	}
 	return p, nil
