@@ -2,6 +2,8 @@ package page
 
 import (
 	"bytes"
+	"compress/gzip"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http/httptest"
@@ -107,9 +109,7 @@ func TestHostilePage(t *testing.T) {
 			t.Errorf("the page has %q", bad)
 		}
 	}
-	data := regexp.MustCompile(`(?s)id="answers">(.*?)</script>`).FindStringSubmatch(page)
-	var answers map[string]json.RawMessage
-	if data == nil || json.Unmarshal([]byte(data[1]), &answers) != nil || len(answers) < 10 {
+	if answers := answersIn(t, page); len(answers) < 10 {
 		t.Fatalf("%d answers in the page", len(answers))
 	}
 	csp := regexp.MustCompile(`script-src '(sha256-[^']+)'`).FindStringSubmatch(page)
@@ -120,6 +120,23 @@ func TestHostilePage(t *testing.T) {
 	if strings.Contains(page, "src=\"view") || strings.Contains(page, "href=\"view") {
 		t.Error("the page needs other files")
 	}
+}
+
+// answersIn returns the answers that are in a page.
+func answersIn(t *testing.T, page string) (answers map[string]json.RawMessage) {
+	t.Helper()
+	data := regexp.MustCompile(`id="answers">([A-Za-z0-9+/=]*)</script>`).FindStringSubmatch(page)
+	if data == nil {
+		t.Fatal("no answers in the page")
+	}
+	z, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(data[1])))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.NewDecoder(z).Decode(&answers); err != nil {
+		t.Fatal(err)
+	}
+	return answers
 }
 
 // A name of 1 MB reaches no page in full, and the function is found anyway.

@@ -2,9 +2,11 @@ package page
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -31,8 +33,7 @@ func (v *View) Write(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	// json escapes <, > and &, so that no name can end the element.
-	data, err := json.Marshal(answers)
+	data, err := packed(answers)
 	if err != nil {
 		return err
 	}
@@ -45,7 +46,7 @@ func (v *View) Write(w io.Writer) error {
 		{head, head + "\n" + `<meta http-equiv="Content-Security-Policy" content="` + csp + `">`},
 		{`<link rel="stylesheet" href="view.css">`, "<style>" + string(style) + "</style>"},
 		{`<script src="view.js" defer></script>`, ""},
-		{`</body>`, `<script type="application/json" id="answers">` + string(data) + "</script>\n" +
+		{`</body>`, `<script type="text/plain" id="answers">` + data + "</script>\n" +
 			"<script>" + string(script) + "</script>\n</body>"},
 	} {
 		if strings.Count(page, r[0]) != 1 {
@@ -55,6 +56,21 @@ func (v *View) Write(w io.Writer) error {
 	}
 	_, err = io.Copy(w, strings.NewReader(page))
 	return err
+}
+
+// packed returns the answers as the page unpacks them: as JSON, compressed by gzip to an eighth or so, in base64, which
+// no name can end.
+func packed(answers map[string]json.RawMessage) (string, error) {
+	var b strings.Builder
+	text := base64.NewEncoder(base64.StdEncoding, &b)
+	z, err := gzip.NewWriterLevel(text, gzip.BestCompression)
+	if err != nil {
+		return "", err
+	}
+	if err := errors.Join(json.NewEncoder(z).Encode(answers), z.Close(), text.Close()); err != nil {
+		return "", err
+	}
+	return b.String(), nil
 }
 
 // digest names a script or style for a policy.

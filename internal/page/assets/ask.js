@@ -2,7 +2,16 @@
 import { $ } from './dom.js';
 import { busy } from './busy.js';
 
-export const embedded = $('answers') && JSON.parse($('answers').textContent);
+// Is this page in a file, with answers to what it may ask?
+export const embedded = Boolean($('answers'));
+let answers; // of the file, when they are asked for
+
+// unpack returns the answers of the file by their questions.
+async function unpack() {
+  if (!globalThis.DecompressionStream) throw new Error('this browser is too old for this file: it cannot decompress');
+  const packed = Uint8Array.from(atob($('answers').textContent), c => c.charCodeAt(0));
+  return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'))).json();
+}
 
 // A Gone is the error of a server that cannot be reached.
 export class Gone extends Error {}
@@ -10,7 +19,7 @@ export class Gone extends Error {}
 // ask returns the answer to a question; in a file, one that the file has.
 export async function ask(question, args = {}, bounds = {}, quiet = false) {
   const own = Object.entries(args).filter(([, v]) => v).sort(([a], [b]) => a < b ? -1 : 1);
-  if (embedded) return inFile(question, Object.fromEntries(own));
+  if (embedded) return inFile(await (answers ||= unpack()), question, Object.fromEntries(own));
   const over = quiet ? () => {} : busy();
   try {
     const answer = await reply(`/ask/${question}?${new URLSearchParams([...own, ...Object.entries(bounds)])}`);
@@ -40,8 +49,8 @@ async function reply(path) {
 }
 
 // inFile answers from the file. It zooms, sorts and searches without a server.
-function inFile(question, { q, sort, from, n, root, skip, ...rest }) {
-  const found = embedded[`${question}?${new URLSearchParams(rest)}`];
+function inFile(all, question, { q, sort, from, n, root, skip, ...rest }) {
+  const found = all[`${question}?${new URLSearchParams(rest)}`];
   if (!found) throw new Error('not in this file; open the record with stemma view');
   if (question === 'functions') return sifted(found, q, sort, +from || 0, +n || 300);
   return question === 'flame' ? searched(rerooted(found, root, +skip || 0), q) : found;
@@ -74,7 +83,7 @@ function sifted(all, q, sort = 'self', from, n) {
   const matched = hits.reduce(add, zero), rows = hits.slice(from, from + n), shown = rows.reduce(add, zero);
   const left = k => matched[k] - shown[k] + (q ? 0 : all.rest[k] || 0);
   const rest = Object.fromEntries(Object.keys(zero).map(k => [k, left(k)]));
-  return { ...all, rows, from, matched: q ? matched : all.matched, rest };
+  return { ...all, rows, from, matched: q ? matched : all.matched, rest, inFile: all.rows.length };
 }
 
 // rerooted returns the part of an answer that is below one of its boxes.

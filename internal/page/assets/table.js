@@ -1,6 +1,6 @@
 // The table of functions, and that of the callers and callees of one.
 import { $, make, place } from './dom.js';
-import { ask, embedded } from './ask.js';
+import { ask } from './ask.js';
 import { go, goneOf, orderOf, page, selected, toFunction, unitOf, metricName } from './state.js';
 import { amount, changed, counted, plural, share, thousands, variesText, wanted } from './words.js';
 import { firstFunction } from './flame.js';
@@ -110,8 +110,7 @@ class Rows {
   // restRow is the row that stands for those that are not there.
   restRow(a, rest) {
     const own = a.matched.self - this.self;
-    const all = embedded && embedded[`functions?${new URLSearchParams({ metric: this.args.metric })}`];
-    const more = all && a.from + a.rows.length >= all.rows.length ? 'not in this file' : 'show more';
+    const more = a.inFile && a.from + a.rows.length >= a.inFile ? 'not in this file' : 'show more';
     const text = `${plural(rest, 'more function')}, ${counted(own)}: ${more}`, blank = page.info.base ? 5 : 3;
     const row = make('tr', { class: 'rest' }, ...numbers(own, a.whole), make('td', { class: 'blank', colspan: blank }),
       nameCell(make('button', { 'data-key': 'more', onclick: () => this.more(row) }, text)));
