@@ -63,14 +63,15 @@ func (d *Temporary) RemoveAll() error {
 	t := &temporaries
 	t.Lock()
 	defer t.Unlock()
+	err := d.Dir.RemoveAll() // a signal waits until it has gone
+	d.lock.Close()
 	t.list = slices.DeleteFunc(t.list, func(other *Temporary) bool { return other == d })
 	if len(t.list) == 0 && t.signals != nil {
 		signal.Stop(t.signals)
-		close(t.signals)
+		close(t.signals) // one that has come by now still ends the process
 		t.signals = nil
 	}
-	defer d.lock.Close()
-	return d.Dir.RemoveAll()
+	return err
 }
 
 // HoldSignals leaves signals to the caller, a child say, until release is called.

@@ -26,7 +26,7 @@ func TestTemporary(t *testing.T) {
 			t.Logf("%v is ignored, as under nohup, and stays so", s)
 			continue
 		}
-		for _, how := range []string{"works", "holds", "done"} {
+		for _, how := range []string{"works", "holds", "removes", "done"} {
 			tmp := t.TempDir()
 			cmd := exec.Command(os.Args[0], "-test.run=^TestTemporary$")
 			cmd.Env = append(os.Environ(), temporaryEnv+"="+how, "TMPDIR="+tmp)
@@ -69,6 +69,22 @@ func TestTemporary(t *testing.T) {
 
 // useTemporaries is the process that is ended.
 func useTemporaries(t *testing.T, how string) {
+	if how == "removes" {
+		d, err := MakeTemporary("stemma-test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 10_000 {
+			if err := os.WriteFile(filepath.Join(d.Path, fmt.Sprint(i)), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		fmt.Println("started")
+		if err := d.RemoveAll(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+	}
 	for i := range 3 {
 		d, err := MakeTemporary("stemma-test")
 		if err != nil {

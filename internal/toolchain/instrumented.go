@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/stemma-go/stemma/internal/goroot"
 	"github.com/stemma-go/stemma/internal/progress"
@@ -80,16 +81,6 @@ func (b *Build) MakeGOROOT(dir string, o Options, stderr io.Writer) (*GOROOT, er
 	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
 		return nil, err
 	}
-	unlock, err := lock(filepath.Join(filepath.Dir(b.Entry.Dir), "goroot."+shortHash(dir)+".lock"), func() {
-		fmt.Fprintf(stderr, "stemma: another stemma makes %s; waiting\n", dir)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("cache: %w; set STEMMA_CACHE to a directory that can be written", err)
-	}
-	defer unlock()
-	if same, err := checkMark(dir, m); err != nil || same {
-		return made, err // the other one has made it
-	}
 	made.Made = true
 	removeHalf(dir)
 	tmp, err := os.MkdirTemp(filepath.Dir(dir), filepath.Base(dir)+tmpInfix)
@@ -103,26 +94,40 @@ func (b *Build) MakeGOROOT(dir string, o Options, stderr io.Writer) (*GOROOT, er
 	remove := func() { os.RemoveAll(tmp) }
 	defer remove() // there is nothing to remove after the rename
 	defer progress.Begin(stderr, "making an instrumented GOROOT").Now(" (a few minutes)").End()
-	half := filepath.Join(tmp, halfFile)
-	err = interruptible(func(ctx context.Context) error {
-		return errors.Join(os.WriteFile(half, nil, 0o666), b.fillGOROOT(ctx, tmp, o, m), os.Remove(half))
-	}, remove)
+	unlock, err := flock(filepath.Join(tmp, halfFile), syscall.LOCK_EX)
 	if err != nil {
 		return nil, err
 	}
-	return made, replaceDir(tmp, dir)
+	defer unlock()
+	err = interruptible(func(ctx context.Context) error { return b.fillGOROOT(ctx, tmp, o, m) }, remove)
+	if err != nil {
+		return nil, err
+	}
+	if err := replaceDir(tmp, dir); err != nil {
+		return nil, err
+	}
+	if err := os.Remove(filepath.Join(dir, halfFile)); !errors.Is(err, fs.ErrNotExist) {
+		return made, err
+	}
+	return made, nil // by now it is another process's
 }
 
-// removeHalf removes what processes that were killed while they made dir have left beside it. The lock is held, so
-// nobody else makes it.
+// removeHalf removes what processes that were killed while they made dir have left beside it: what has the file of one
+// that is not ready, which nobody holds, or has made room for another one.
 func removeHalf(dir string) {
 	isHalf := regexp.MustCompile("^" + regexp.QuoteMeta(filepath.Base(dir)+tmpInfix) + "[0-9]+(" + oldSuffix + ")?$")
 	left, _ := entriesNamed(filepath.Dir(dir), func(d fs.DirEntry) bool { return isHalf.MatchString(d.Name()) })
 	for _, path := range left {
-		for _, mark := range []string{halfFile, markFile} {
-			if info, err := os.Lstat(filepath.Join(path, mark)); err == nil && info.Mode().IsRegular() {
-				_ = os.RemoveAll(path) // else the next one removes it
-			}
+		file := filepath.Join(path, halfFile)
+		if strings.HasSuffix(path, oldSuffix) {
+			file = filepath.Join(path, markFile)
+		}
+		if info, err := os.Lstat(file); err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		if unlock, err := tryLock(file); err == nil {
+			_ = os.RemoveAll(path) // else the next one removes it
+			unlock()
 		}
 	}
 }
@@ -152,19 +157,27 @@ func checkMark(dir string, m mark) (same bool, err error) {
 		"with -o that is empty or not there yet", dir, markFile)
 }
 
-// replaceDir gives the directory from the name of dir, which may be there.
+// replaceDir gives the directory from the name of dir, which may be there. Another process may do the same.
 func replaceDir(from, dir string) error {
 	if err := os.Chmod(from, 0o755&^umask()); err != nil {
 		return err
 	}
 	old := from + oldSuffix
-	if err := os.Rename(dir, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	for try := 0; ; try++ {
+		if err := os.Rename(dir, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		err := os.Rename(from, dir)
+		if err == nil {
+			return os.RemoveAll(old)
+		}
+		if try == 100 || !errors.Is(err, fs.ErrExist) {
+			return errors.Join(err, os.Rename(old, dir))
+		}
+		if err := os.RemoveAll(old); err != nil { // the other one has taken the name: it makes room as well
+			return err
+		}
 	}
-	if err := os.Rename(from, dir); err != nil {
-		return errors.Join(err, os.Rename(old, dir))
-	}
-	return os.RemoveAll(old)
 }
 
 // outside reports an error if dir lies in a GOROOT: it would be copied into itself, without end.

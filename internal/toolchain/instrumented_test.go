@@ -3,9 +3,12 @@ package toolchain
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -50,6 +53,7 @@ func TestCheckMark(t *testing.T) {
 func TestRemoveHalf(t *testing.T) {
 	dir := t.TempDir()
 	files := map[string]bool{"go.tmp1/" + halfFile: false, "go.tmp22.old/" + markFile: false, "go.tmp3/notes": true,
+		"go.tmp7/" + markFile: true, "go.tmp8/" + halfFile: true,
 		"go.tmpl/" + halfFile: true, "go.tmp4x/" + halfFile: true, "ago.tmp5/" + halfFile: true, "go.tmp6": true,
 		"go/" + markFile: true}
 	for name := range files {
@@ -57,10 +61,43 @@ func TestRemoveHalf(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	unlock, err := flock(filepath.Join(dir, "go.tmp8", halfFile), syscall.LOCK_EX) // of one that is at work
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
 	removeHalf(filepath.Join(dir, "go"))
 	for name, want := range files {
 		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != want {
 			t.Errorf("%s: %v, want it to stay: %t", name, err, want)
+		}
+	}
+}
+
+// TestReplaceDir has processes that give directories one name at the same time. One of these is there in the end, and
+// nothing else is left.
+func TestReplaceDir(t *testing.T) {
+	for range 100 {
+		dir := t.TempDir()
+		var done sync.WaitGroup
+		for i := range 4 {
+			from := filepath.Join(dir, fmt.Sprint("go.tmp", i))
+			if err := writeFiles(from, map[string][]byte{markFile: nil, "src/x.go": nil}); err != nil {
+				t.Fatal(err)
+			}
+			done.Go(func() {
+				if err := replaceDir(from, filepath.Join(dir, "go")); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		done.Wait()
+		left, err := filepath.Glob(filepath.Join(dir, "*"))
+		if err != nil || len(left) != 1 || filepath.Base(left[0]) != "go" {
+			t.Fatalf("left: %q, %v", left, err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "go", "src", "x.go")); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

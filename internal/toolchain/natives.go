@@ -304,7 +304,7 @@ func trimNatives(store string) error {
 	}
 	slices.SortFunc(list, func(a, b kept) int { return cmp.Compare(b.used.UnixNano(), a.used.UnixNano()) })
 	for i, k := range list {
-		if i >= maxNatives || strings.Contains(k.dir, tmpInfix) || time.Since(k.used) > keepFor {
+		if i >= maxNatives || strings.Contains(filepath.Base(k.dir), tmpInfix) || time.Since(k.used) > keepFor {
 			err = errors.Join(err, os.RemoveAll(k.dir))
 		}
 	}

@@ -64,22 +64,24 @@ func (b *Build) warmBuild(o Options, a *Args) *warmBuild {
 			continue
 		}
 		switch x.flag {
-		case "pgo":
-			if x.value == "auto" || x.value == "off" {
-				break
+		case "modfile", "overlay", "pgo": // the list may be asked for in another directory, see WarmExec
+			if x.value != "" && x.value != "auto" && x.value != "off" {
+				x.words = []string{"-" + x.flag + "=" + b.absolute(x.value)}
 			}
-			fallthrough
-		case "modfile", "overlay": // the list may be asked for in another directory, see WarmExec
-			x.words = []string{"-" + x.flag + "=" + b.absolute(x.value)}
 		}
 		w.flags = append(w.flags, x.words...)
 	}
+	w.trimmed = b.withGOFLAGS(a).isSet("trimpath")
+	return w
+}
+
+// withGOFLAGS returns a with the flags of GOFLAGS in front.
+func (b *Build) withGOFLAGS(a *Args) *Args {
 	all, err := a.withGOFLAGS(b.Go.Flags)
 	if err != nil {
-		all = a // the go command has refused it
+		return a // the go command has refused it
 	}
-	w.trimmed = all.isSet("trimpath")
-	return w
+	return all
 }
 
 // absolute returns the path of a file that the command line names, which is that from where the go command runs.
@@ -167,7 +169,8 @@ func (w *Warmer) Write(exe string) (s WarmStats, err error) {
 // below it if it is a directory, or where the command ran. There are none if it
 // threw them away, as it does with those of several packages, and none where -o is no file.
 func (b *Build) Executables(a *Args, patterns []string) ([]string, error) {
-	out, given := a.Flag("o")
+	out, _ := b.withGOFLAGS(a).Flag("o")
+	given := out != ""
 	dir, file := b.Dir, ""
 	if given {
 		dir = b.absolute(out)
@@ -213,9 +216,10 @@ func programName(importPath string) string {
 
 // MakesWarm reports whether a build makes warm files. That of a program has the program's own
 // functions: those of a plugin are unknown until they are called, whatever the engine.
-func (o *Options) MakesWarm(a *Args) bool {
-	mode, _ := a.Flag("buildmode")
-	return o.IsWarm() && mode != "plugin" && !a.isSet("n")
+func (b *Build) MakesWarm(o *Options, a *Args) bool {
+	all := b.withGOFLAGS(a)
+	mode, _ := all.Flag("buildmode")
+	return o.IsWarm() && mode != "plugin" && !all.isSet("n")
 }
 
 // CheckWarm reports what a warm file cannot be made for.

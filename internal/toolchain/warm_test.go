@@ -113,6 +113,10 @@ func TestExecutables(t *testing.T) {
 		if err != nil || strings.Join(have, " ") != tt.want {
 			t.Errorf("-o %q %s: have %v, error %v, want %s", tt.out, tt.pkgs, have, err, tt.want)
 		}
+		again, err := (&Build{Dir: dir, Go: &Go{Flags: "-o=" + tt.out}}).Executables(new(Args), strings.Fields(tt.pkgs))
+		if err != nil || len(again) != len(have) {
+			t.Errorf("GOFLAGS=-o=%s %s: have %v, %v, want %v", tt.out, tt.pkgs, again, err, have)
+		}
 	}
 }
 
@@ -128,7 +132,7 @@ func TestWarmBuildFlags(t *testing.T) {
 		{"-tags=a -overlay=o.json -modfile /m.mod -pgo=p",
 			"-tags=a -overlay=DIR/o.json -modfile=/m.mod -pgo=DIR/p", true},
 		{"-pgo auto -trimpath=false", "-pgo auto", false},
-		{"-trimpath=0 -trimpath -n -v", "", true},
+		{"-trimpath=0 -trimpath -n -v -modfile=", "-modfile=", true},
 	} {
 		a, err := ParseArgs("build", strings.Fields(tt.args), ownFlags{})
 		if err != nil {
@@ -152,8 +156,11 @@ func TestMakesWarm(t *testing.T) {
 	o.Engine = "pcce"
 	for args, want := range map[string]bool{"-v": true, "-n": false, "-n=false": true, "-buildmode=plugin": false} {
 		a, err := ParseArgs("build", []string{args}, ownFlags{})
-		if err != nil || o.MakesWarm(a) != want {
+		if err != nil || (&Build{Go: new(Go)}).MakesWarm(&o, a) != want {
 			t.Errorf("%s: have %t, want %t, %v", args, !want, want, err)
+		}
+		if inEnv := (&Build{Go: &Go{Flags: args}}); inEnv.MakesWarm(&o, new(Args)) != want {
+			t.Errorf("GOFLAGS=%s: have %t, want %t", args, !want, want)
 		}
 	}
 }

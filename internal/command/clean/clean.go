@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -58,7 +59,9 @@ func (c *cleaner) here() {
 		c.own(store.OutDir)
 	}
 	here, err := os.ReadDir(".")
-	c.fail(err)
+	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) { // then nobody has started anything here
+		c.fail(err)
+	}
 	for _, entry := range here {
 		if ofRun.MatchString(entry.Name()) {
 			c.own(entry.Name())
@@ -197,11 +200,16 @@ func (c *cleaner) in(d *safefile.Dir) {
 			sub.Close()
 		}
 	}
-	if name := filepath.Base(d.Path); c.dry || isHere(d) || !ofRun.MatchString(name) &&
+	left, err := d.Names()
+	if name := filepath.Base(d.Path); err != nil || isHere(d) || !ofRun.MatchString(name) &&
 		(name != store.OutDir || c.count == before || os.Getenv("STEMMA_OUT") != "") {
 		return
 	}
-	if d.RemoveEmpty() == nil && c.count == before { // it stays if anything is in it
+	isEmpty := len(left) == 0
+	if !c.dry {
+		isEmpty = d.RemoveEmpty() == nil // it stays if anything is in it
+	}
+	if isEmpty && c.count == before {
 		c.removed(d.Path, "empty directory", 0)
 	}
 }
@@ -327,7 +335,11 @@ func (c *cleaner) remove(d *safefile.Dir, files []os.DirEntry, main string) erro
 func (c *cleaner) removed(path, what string, bytes uint64) {
 	c.count++
 	c.bytes += bytes
-	fmt.Fprintf(c.w, "%10s  %s  %s\n", humanize.Bytes(bytes), what, profile.Printable(path))
+	size := humanize.Bytes(bytes)
+	if bytes == 0 {
+		size = ""
+	}
+	fmt.Fprintf(c.w, "%10s  %s  %s\n", size, what, profile.Printable(path))
 }
 
 // total prints the sum, and why something that could be expected to go has not.
@@ -337,8 +349,11 @@ func (c *cleaner) total() {
 		verb = "to be removed"
 	}
 	line := fmt.Sprintf("%10s  %s", humanize.Bytes(c.bytes), verb)
-	if c.count == 0 {
+	switch {
+	case c.count == 0:
 		line = "nothing to remove"
+	case c.bytes == 0:
+		line = fmt.Sprintf("%s %s", humanize.Plural(c.count, "directory", "directories"), verb)
 	}
 	if c.running > 0 {
 		line += "; " + humanize.Plural(c.running, "record of a program that still runs stays",

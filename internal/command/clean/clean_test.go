@@ -218,6 +218,11 @@ func TestEmpty(t *testing.T) {
 		_, err := os.Stat(dir)
 		return err == nil
 	}
+	var dry strings.Builder
+	if err := Run(&dry, nil, Options{Dry: true}); err != nil || !there("x.live-1") ||
+		!strings.Contains(dry.String(), "  empty directory  x.live-1\n1 directory to be removed\n") {
+		t.Errorf("-n: %v, %s", err, &dry)
+	}
 	for _, out := range []string{configured, ""} {
 		t.Setenv("STEMMA_OUT", out)
 		for _, dirs := range [][]string{nil, {"named"}, {"stemma.out"}, {configured}} {
@@ -311,5 +316,22 @@ func TestTemporaries(t *testing.T) {
 	var w strings.Builder
 	if err := Run(&w, nil, Options{}); err != nil || strings.Count(w.String(), "temporary directory") != 1 {
 		t.Errorf("when the program has ended: %v, %s", err, &w)
+	}
+}
+
+// TestGone is where nothing can be any more: its directory was removed.
+func TestGone(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "gone")
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	t.Setenv("TMPDIR", t.TempDir())
+	t.Setenv("STEMMA_OUT", "")
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := Run(new(strings.Builder), nil, Options{}); err != nil {
+		t.Error(err)
 	}
 }

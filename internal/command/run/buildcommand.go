@@ -56,7 +56,7 @@ func runBuild(e *base.Env, args []string) error {
 	if dir, err := store.RecordDir(); err == nil {
 		clean.Warn(e.Stderr, dir, clean.Much)
 	}
-	if err := Go(e, b, "build", p.Args.Words(), p.Args.Rest()); err != nil || !p.Opts.MakesWarm(p.Args) {
+	if err := Go(e, b, "build", p.Args.Words(), p.Args.Rest()); err != nil || !b.MakesWarm(&p.Opts, p.Args) {
 		return err
 	}
 	exes, err := b.Executables(p.Args, p.Packages())

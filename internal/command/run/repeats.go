@@ -115,12 +115,18 @@ func checkOut(out string) error {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return base.Usagef("-o %s: no directory %s; make it first", out, dir)
 	}
-	if info, err := os.Stat(out); strings.HasSuffix(out, "/") || err == nil && info.IsDir() {
-		return base.Usagef("-o %s: a directory; name the file of the profile", out)
-	}
 	const write = 2
-	if err := syscall.Access(dir, write); err != nil {
-		return fmt.Errorf("-o %s: nothing can be written in %s: %w; name a file elsewhere", out, dir, err)
+	info, err := os.Stat(out)
+	switch {
+	case strings.HasSuffix(out, "/") || err == nil && info.IsDir():
+		return base.Usagef("-o %s: a directory; name the file of the profile", out)
+	case err == nil && !info.Mode().IsRegular(): // it is written to as it is
+		err = syscall.Access(out, write)
+	default: // a file beside it takes its name
+		err = syscall.Access(dir, write)
+	}
+	if err != nil {
+		return fmt.Errorf("-o %s: it cannot be written: %w; name a file elsewhere", out, err)
 	}
 	return nil
 }

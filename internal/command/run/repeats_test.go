@@ -26,9 +26,11 @@ func TestNoPlace(t *testing.T) {
 		"dir":                           "-o dir: a directory; name the file of the profile",
 		"dir/":                          "-o dir/: a directory; name the file of the profile",
 		"-":                             "a profile is written to a file",
+		os.DevNull:                      "",
+		"/dev/fd/1":                     "",
 	}
 	if os.Geteuid() != 0 { // who may write anywhere
-		want["closed/x"] = "nothing can be written in closed: permission denied"
+		want["closed/x"] = "it cannot be written: permission denied"
 	}
 	for out, text := range want {
 		err := checkOut(out)

@@ -67,22 +67,13 @@ func defaultOut(paths []string) (string, error) {
 	return out, nil
 }
 
-// checkOutside refuses to write the profile into a live directory that it is made of, with which it would go.
-func checkOutside(out string, paths []string) error {
-	dir, err := os.Stat(filepath.Dir(out))
-	if err != nil {
-		return nil //nolint:nilerr // writing it fails
+// checkOutside refuses to write the profile into a live directory, with which it would go.
+func checkOutside(out string) error {
+	if place, err := store.Probe(filepath.Dir(out)); err != nil || place.Main == "" {
+		return nil //nolint:nilerr // it is none, or writing there fails
 	}
-	for _, path := range paths {
-		if place, err := store.Probe(path); err != nil || place.Main == "" {
-			continue
-		}
-		if info, err := os.Stat(path); err == nil && os.SameFile(info, dir) {
-			return base.Usagef("seal: %s lies in a live directory, with which 'stemma clean' removes it; name another "+
-				"file with -o", out)
-		}
-	}
-	return nil
+	return base.Usagef("seal: %s lies in a live directory, with which 'stemma clean' removes it; name another file "+
+		"with -o", out)
 }
 
 // runSeal seals what the arguments name. There is no default: sealing the
@@ -103,7 +94,7 @@ func runSeal(e *base.Env, args []string) error {
 			return err
 		}
 	}
-	if err := checkOutside(*out, paths); err != nil {
+	if err := checkOutside(*out); err != nil {
 		return err
 	}
 	work := progress.Begin(e.Stderr, "seal")

@@ -55,9 +55,6 @@ func TestOutside(t *testing.T) {
 	e := &base.Env{Stdin: new(bytes.Buffer), Stdout: &errs, Stderr: &errs}
 	for _, args := range []string{"-o x.stemma .", "-o sub/../x.stemma ../a.12-0a1b2c", "-o " + live + "/x .."} {
 		args := strings.Fields(args)
-		if args[2] == ".." {
-			args[2] = live
-		}
 		if err := runSeal(e, args); err == nil || !strings.Contains(err.Error(), "lies in a live directory") {
 			t.Errorf("seal %q: have %v", args, err)
 		}
