@@ -14,6 +14,9 @@ import (
 // temporaryEnv says that a test binary is to make directories, and which case that is.
 const temporaryEnv = "TEMPORARY_OF_TEST"
 
+// manyFiles is how many take a while to remove.
+const manyFiles = 20_000
+
 // TestTemporary ends processes that have temporary directories by each signal: while they work, and while a child looks
 // after signals. All directories go, and the process dies of the signal.
 func TestTemporary(t *testing.T) {
@@ -39,6 +42,11 @@ func TestTemporary(t *testing.T) {
 			}
 			if _, err := stdout.Read(make([]byte, 8)); err != nil {
 				t.Fatal(err)
+			}
+			for how == "removes" {
+				if files, _ := filepath.Glob(filepath.Join(tmp, "stemma-*", "*")); len(files) < manyFiles {
+					break
+				}
 			}
 			if err := cmd.Process.Signal(s); err != nil {
 				t.Fatal(err)
@@ -74,7 +82,7 @@ func useTemporaries(t *testing.T, how string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := range 10_000 {
+		for i := range manyFiles {
 			if err := os.WriteFile(filepath.Join(d.Path, fmt.Sprint(i)), nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
