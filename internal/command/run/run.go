@@ -3,9 +3,11 @@ package run
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/stemma-go/stemma/internal/base"
@@ -46,6 +48,10 @@ func (p *Program) Run(e *base.Env) (*Outcome, error) {
 	}
 	begin := time.Now()
 	code, err := base.Run(e, cmd)
+	if errors.Is(err, syscall.ENOEXEC) {
+		err = fmt.Errorf("%w: it is for another machine (GOARCH), which an emulator stands in for, as in "+
+			"-exec qemu-aarch64; or copy there what stemma build makes", err)
+	}
 	if err != nil {
 		_ = dir.RemoveAll() // it is empty: nothing ran
 		return nil, err

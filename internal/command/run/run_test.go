@@ -35,3 +35,19 @@ func TestWorkingDirectory(t *testing.T) {
 		}
 	}
 }
+
+// TestAnotherMachine starts a program that is none of this machine's.
+func TestAnotherMachine(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("x", []byte("\x7fELF\x02\x01\x01 of no machine"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p := &Program{Name: "x", argv: []string{"./x"}}
+	_, err := p.Run(&base.Env{Stdin: new(bytes.Buffer), Stdout: new(bytes.Buffer), Stderr: new(bytes.Buffer)})
+	if err == nil || !strings.Contains(err.Error(), "exec format error: it is for another machine (GOARCH)") {
+		t.Errorf("have %v", err)
+	}
+	if left, _ := filepath.Glob("x.live-*"); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+}
