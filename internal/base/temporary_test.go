@@ -52,7 +52,7 @@ func TestTemporary(t *testing.T) {
 				t.Fatal(err)
 			}
 			if how == "holds" { // this one is the holder's, and there is nothing to see of it
-				time.Sleep(50 * time.Millisecond)
+				time.Sleep(300 * time.Millisecond)
 				if err := cmd.Process.Signal(syscall.SIGUSR1); err != nil {
 					t.Fatal(err)
 				}
