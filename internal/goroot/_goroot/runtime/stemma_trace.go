@@ -330,6 +330,12 @@ func stemmaStep(gp *g, at stemmaHalted) (fr stemmaFrame, ok bool) {
 	if !ok {
 		return fr, false
 	}
+	if fr.end == gp.stktopsp && fr.raw != stemmaFPFuncs.goexit && fr.raw != stemmaTrampPC {
+		if top := findfunc(fr.raw); top.valid() && top.flag&abi.FuncFlagTopFrame != 0 {
+			fr.raw = stemmaFPFuncs.goexit // each plugin has one of its own
+			return fr, true
+		}
+	}
 	if p := stemmaPlainAt(pc); *p == pc {
 		fr.plain = patchable
 		return fr, true
