@@ -147,13 +147,24 @@ type StackEntry struct {
 }
 
 // A PCEntry is an entry of the table that tells the assembly about return addresses, in
-// memory: open addressing by ids.PCHash. Return is written last.
+// memory: open addressing by ids.PCHash. Return is written last, but for Edge.
 type PCEntry struct {
 	Return uint64 // return address
 	AV     uint64 // address of the site's addition value, 0 for a function that passes contexts through
 	Site   uint64 // index of the site
-	_      uint64 //
+	Edge   uint64 // address of the SeenEdge that was called along last while it was not encoded, 0 if there is none
 }
+
+// A SeenEdge is a call site and a function that it has called, in memory.
+type SeenEdge struct {
+	Site, Target uint32 // their indexes
+	Hits         uint64 // times it was seen; counted without a lock, so a few may be missing
+	Planned      uint64 // how many of them the last plan knew
+	Weight       uint64 // calls a second, the best that is known
+}
+
+// SeenEdgeStep is how many times an edge is counted in assembly before it is looked at again, a power of two.
+const SeenEdgeStep = 32
 
 // The table of return addresses, of layout.PCEntries.
 const (

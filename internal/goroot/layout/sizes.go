@@ -29,6 +29,7 @@ const (
 	InternedSize         = 32
 	StackEntrySize       = 32
 	PCEntrySize          = 32
+	SeenEdgeSize         = 32
 	PCsRecordSize        = 32
 	PCPairSize           = 8
 	StepSize             = 64
@@ -77,6 +78,7 @@ const (
 	_ = -(InternedSize ^ unsafe.Sizeof(Interned{}))
 	_ = -(StackEntrySize ^ unsafe.Sizeof(StackEntry{}))
 	_ = -(PCEntrySize ^ unsafe.Sizeof(PCEntry{}))
+	_ = -(SeenEdgeSize ^ unsafe.Sizeof(SeenEdge{}))
 	_ = -(PCsRecordSize ^ unsafe.Sizeof(PCsRecord{}))
 	_ = -(PCPairSize ^ unsafe.Sizeof(PCPair{}))
 	_ = -(StepSize ^ unsafe.Sizeof(Step{}))

@@ -61,9 +61,14 @@ const (
 	stemmaPCLog    = layout.PCEntryLog
 	stemmaPCReturn = unsafe.Offsetof(layout.PCEntry{}.Return)
 	stemmaPCAV     = unsafe.Offsetof(layout.PCEntry{}.AV)
+	stemmaPCEdge   = unsafe.Offsetof(layout.PCEntry{}.Edge)
 	stemmaPCShift  = 64 - layout.PCBits
 	stemmaPCMask   = 1<<layout.PCBits - 1
 	stemmaPCMul    = layout.PCMul
+
+	stemmaSeenTarget = unsafe.Offsetof(layout.SeenEdge{}.Target)
+	stemmaSeenHits   = unsafe.Offsetof(layout.SeenEdge{}.Hits)
+	stemmaSeenMask   = layout.SeenEdgeStep - 1
 
 	stemmaEntryLog    = layout.StackEntryLog
 	stemmaEntryWord   = unsafe.Offsetof(layout.StackEntry{}.Word)

@@ -44,11 +44,12 @@ func stemmaDacceEnterGo(bp uintptr) {
 	}
 	pc, sp := sys.GetCallerPC(), sys.GetCallerSP()
 	systemstack(func() {
+		many := gp.stemma.Pushes >= layout.PushStep
 		lock(&stemma.lock)
 		gp.stemma.Node = stemmaDacceEntry(gp, bp, pc, sp)
 		unlock(&stemma.lock)
 		e := &stemma.encode
-		if !stemmaFixed && e.pace.Missed(stemma.dacce.Missed()) && e.idle.Load() &&
+		if !stemmaFixed && (many || e.pace.Missed(stemma.dacce.Missed())) && e.idle.Load() &&
 			e.pace.Due(nanotime(), stemma.dacce.Work()) {
 			stemmaWake(gp)
 		}

@@ -9,7 +9,7 @@
 // is not encoded or void. It finds the caller's frame by way of the frame
 // pointers and return addresses that are known, and does what needs no lock: the
 // addition, if the edge is encoded after all, and a push, if it is known not to
-// be. Argument: the function's data in g.stemma.Func. Result: its word in R11. All
+// be, or was seen and is counted. Argument: the function's data in g.stemma.Func. Result: its word in R11. All
 // other general registers are preserved, the other registers are not; it is no
 // safe point, and it must not split the stack.
 TEXT runtime·stemmaDacceEnter<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
@@ -37,38 +37,44 @@ probe:
 	JMP	probe
 found:
 	MOVQ	(R12), R12
-	MOVQ	const_stemmaPCAV(AX), AX
-	TESTQ	AX, AX
+	MOVQ	const_stemmaPCAV(AX), CX
+	TESTQ	CX, CX
 	JZ	frame
 	MOVQ	const_stemmaSlot(R12), R11 // the caller's word
-	MOVQ	(AX), AX
-	MOVQ	AX, R12
-	SHRQ	$const_stemmaWordKey, R12
+	MOVQ	AX, R12 // what is known about the return address
+	MOVQ	(CX), AX
 	MOVQ	const_stemmaGFunc(R14), CX
-	CMPL	R12, $const_stemmaKeyPush
+	MOVQ	AX, R13
+	SHRQ	$const_stemmaWordKey, R13
+	CMPL	R13, $const_stemmaKeyPush
 	JEQ	push
 	ADDQ	AX, R11
 	SUBQ	const_stemmaDataKey(CX), R11
 	CMPQ	R11, const_stemmaDataLimit(CX)
-	JCC	other
-done:
-	POPQ	R13
-	POPQ	R12
-	POPQ	CX
-	POPQ	AX
-	RET
-other: // a loop that has no more ids, or a callee that the site is not encoded for
-	MOVQ	R11, R12
-	SHRQ	$const_stemmaWordKey, R12
-	JNZ	wrong
-	CMPQ	const_stemmaDataLimit(CX), $0
-	JNE	over
-wrong:
-	CMPB	runtime·stemmaFixed(SB), $0
-	JEQ	slow // the next epoch may encode it
-over:
+	JCS	done
+	// a loop that has no more ids, or a callee that the site is not encoded for
+	MOVQ	R11, R13
 	ADDQ	const_stemmaDataKey(CX), R11
 	SUBQ	AX, R11
+	SHRQ	$const_stemmaWordKey, R13
+	JNZ	wrong
+	CMPQ	const_stemmaDataLimit(CX), $0
+	JNE	push
+wrong: // the next epoch may encode it
+	CMPB	runtime·stemmaFixed(SB), $0
+	JNE	push
+	MOVQ	const_stemmaPCEdge(R12), R13
+	TESTQ	R13, R13
+	JZ	slow
+	MOVL	const_stemmaSeenTarget(R13), AX
+	CMPQ	AX, const_stemmaDataIndex(CX)
+	JNE	slow
+	MOVQ	const_stemmaSeenHits(R13), AX
+	INCQ	AX
+	MOVQ	AX, const_stemmaSeenHits(R13)
+	TESTL	$const_stemmaSeenMask, AX
+	JNZ	store
+	JMP	slow // to see whether an epoch is due
 push:
 	CMPQ	const_stemmaDataIndex(CX), $0
 	JEQ	slow // its first execution
@@ -77,23 +83,32 @@ push:
 	MOVQ	AX, const_stemmaGPushes(R14)
 	CMPQ	AX, $const_stemmaPushStep
 	JCC	slow // to be counted
-	MOVL	R11, R12
-	ANDL	$const_stemmaMaxDeep, R12
-	INCL	R12
-	CMPL	R12, $const_stemmaMaxDeep
+store:
+	MOVL	R11, R13
+	ANDL	$const_stemmaMaxDeep, R13
+	INCL	R13
+	CMPL	R13, $const_stemmaMaxDeep
 	JCC	slow
-	CMPQ	R12, const_stemmaGCap(R14)
+	CMPQ	R13, const_stemmaGCap(R14)
 	JCC	slow
-	MOVQ	R12, AX
+	MOVQ	R13, AX
 	SHLQ	$const_stemmaEntryLog, AX
 	ADDQ	const_stemmaGStack(R14), AX
 	MOVQ	const_stemmaDataFunc(CX), CX
+	MOVQ	const_stemmaPCReturn(R12), R12
 	MOVQ	R11, const_stemmaEntryWord(AX)
-	MOVQ	R13, const_stemmaEntryPlace(AX)
+	MOVQ	R12, const_stemmaEntryPlace(AX)
 	MOVQ	CX, const_stemmaEntryTarget(AX)
 	MOVQ	$0, const_stemmaEntryNode(AX)
-	MOVQ	R12, R11
+	MOVQ	R13, R11
 	JMP	done
+done:
+	POPQ	R13
+	POPQ	R12
+	POPQ	CX
+	POPQ	AX
+	RET
+	ADJSP	$32 // never executed: tells the assembler, and so whoever unwinds, what is on the stack from here on
 slow:
 	POPQ	R13
 	POPQ	R12
@@ -101,7 +116,8 @@ slow:
 	POPQ	AX
 	JMP	runtime·stemmaDacceSlow<ABIInternal>(SB)
 
-// stemmaDacceEnterChecked is called in a verify build on every function entry.
+// stemmaDacceEnterChecked is called in a verify build on every function entry. Each STEMMA_CHECK_EVERYth goes to Go, so
+// with 1 nothing is pushed in assembly.
 TEXT runtime·stemmaDacceEnterChecked<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
 	DECQ	runtime·stemmaCountdown(SB)
 	JLE	slow

@@ -8,7 +8,7 @@
 // is not encoded or void. It finds the caller's frame by way of the frame
 // pointers and return addresses that are known, and does what needs no lock: the
 // addition, if the edge is encoded after all, and a push, if it is known not to
-// be. Argument: the function's data in g.stemma.Func. Result: its word in R25. All
+// be, or was seen and is counted. Argument: the function's data in g.stemma.Func. Result: its word in R25. All
 // other general registers but R16 and R17 are preserved, the other registers are not; it is no
 // safe point, and it must not split the stack.
 TEXT runtime·stemmaDacceEnter<ABIInternal>(SB), NOSPLIT, $40-0
@@ -33,15 +33,16 @@ probe:
 	JMP	probe
 found:
 	MOVD	(R0), R0
-	MOVD	const_stemmaPCAV(R2), R2
-	CBZ	R2, frame
+	MOVD	const_stemmaPCAV(R2), R3
+	CBZ	R3, frame
 	MOVD	(R0), R16	// the caller's varp, as in stemmaSlotOf
 	CBNZ	R16, slot
 	MOVD	g_stktopsp(g), R16
 	SUB	$8, R16
 slot:
 	MOVD	const_stemmaSlot(R16), R25	// the caller's word
-	MOVD	(R2), R2
+	MOVD	R2, R0	// what is known about the return address
+	MOVD	(R3), R2
 	LSR	$const_stemmaWordKey, R2, R16
 	MOVD	const_stemmaGFunc(g), R3
 	CMP	$const_stemmaKeyPush, R16
@@ -49,24 +50,35 @@ slot:
 	ADD	R2, R25
 	MOVD	const_stemmaDataKey(R3), R17
 	SUB	R17, R25
-	MOVD	const_stemmaDataLimit(R3), R17
-	CMP	R17, R25
+	MOVD	const_stemmaDataLimit(R3), R16
+	CMP	R16, R25
 	BHS	other
 done:
 	LDP	8(RSP), (R0, R1)
 	LDP	24(RSP), (R2, R3)
 	RET
 other:	// a loop that has no more ids, or a callee that the site is not encoded for
-	LSR	$const_stemmaWordKey, R25, R16
-	CBNZ	R16, wrong
-	CBNZ	R17, over
-wrong:
+	ADD	R17, R25, R17
+	SUB	R2, R17
+	LSR	$const_stemmaWordKey, R25, R2
+	MOVD	R17, R25
+	CBNZ	R2, wrong
+	CBNZ	R16, push
+wrong:	// the next epoch may encode it
 	MOVBU	runtime·stemmaFixed(SB), R16
-	CBZ	R16, slow	// the next epoch may encode it
-over:
-	MOVD	const_stemmaDataKey(R3), R17
-	ADD	R17, R25
-	SUB	R2, R25
+	CBNZ	R16, push
+	MOVD	const_stemmaPCEdge(R0), R16
+	CBZ	R16, slow
+	MOVWU	const_stemmaSeenTarget(R16), R17
+	MOVD	const_stemmaDataIndex(R3), R2
+	CMP	R17, R2
+	BNE	slow
+	MOVD	const_stemmaSeenHits(R16), R2
+	ADD	$1, R2
+	MOVD	R2, const_stemmaSeenHits(R16)
+	TST	$const_stemmaSeenMask, R2
+	BNE	store
+	JMP	slow	// to see whether an epoch is due
 push:
 	MOVD	const_stemmaDataIndex(R3), R16
 	CBZ	R16, slow	// its first execution
@@ -75,6 +87,7 @@ push:
 	MOVD	R2, const_stemmaGPushes(g)
 	CMP	$const_stemmaPushStep, R2
 	BHS	slow	// to be counted
+store:
 	AND	$const_stemmaMaxDeep, R25, R0
 	ADD	$1, R0
 	CMP	$const_stemmaMaxDeep, R0

@@ -375,14 +375,25 @@ func PCHash(pc uintptr) uint32 { return uint32(uint64(pc) * layout.PCMul >> (64 
 //
 //go:nosplit
 func (c *Contexts) LookupPC(pc uintptr) (s uint32, through, ok bool) {
+	e := c.learnt(pc)
+	if e == nil {
+		return 0, false, false
+	}
+	return uint32(e.Site), e.AV == 0, true
+}
+
+// learnt returns what LearnPC has told about pc, or nil.
+//
+//go:nosplit
+func (c *Contexts) learnt(pc uintptr) *layout.PCEntry {
 	for h := PCHash(pc); ; h++ {
 		e := c.pcEntry(h)
-		ret := memory.Load64(&e.Return) // the rest of the entry was written before
+		ret := memory.Load64(&e.Return) // what does not change was written before
 		if ret == uint64(pc) {
-			return uint32(e.Site), e.AV == 0, true
+			return e
 		}
 		if ret == 0 {
-			return 0, false, false
+			return nil
 		}
 	}
 }

@@ -18,7 +18,7 @@ type Dacce struct {
 	epochs            memory.Span // the dictionaries
 	codes             []code      // by function
 	calls             []call      // by site
-	edges             []edge
+	edges             []layout.SeenEdge
 	codeMem           memory.Span // of the three
 	callMem, edgeMem  memory.Span
 	numEdges, maxEdge uint32
@@ -27,7 +27,7 @@ type Dacce struct {
 	begunEpochs       uint64 // bytes of dictionaries that the segment began with
 	pushed            uint64 // pushes that were counted in segments that have ended
 	rewritten         uint64 // frames that Rewrite has seen, since the program began
-	missed            uint64 // entries that another encoding would have spared, since the last snapshot
+	missed            uint64 // what another encoding would have spared since the last snapshot, see Missed
 	plan              plan
 	fixed             bool // see Fix
 }
@@ -44,13 +44,6 @@ type call struct {
 	keyed   bool // target is a key
 }
 
-// An edge is a pair of a site and a function that it called.
-type edge struct {
-	site, target uint32
-	hits         uint64 // times it was seen since the last plan
-	weight       uint64 // calls a second, the best that is known
-}
-
 // Sizes of the memory that Init needs.
 const (
 	EpochsSize = 1 << 30 // bytes of the dictionaries, a span
@@ -63,7 +56,7 @@ func (d *Dacce) Init(c *Contexts, epochs unsafe.Pointer, shift uint) {
 	*d = Dacce{Contexts: c, epochs: memory.NewSpan(epochs, EpochsSize>>shift), maxEdge: scaled(maxEdges, shift)}
 	d.codes = tableOf[code](&c.mem, &d.codeMem, c.max.funcs)
 	d.calls = tableOf[call](&c.mem, &d.callMem, c.max.sites)
-	d.edges = tableOf[edge](&c.mem, &d.edgeMem, d.maxEdge)
+	d.edges = tableOf[layout.SeenEdge](&c.mem, &d.edgeMem, d.maxEdge)
 	needs(&d.codeMem, d.codes, 1)
 	d.plan.init(d)
 }
@@ -131,12 +124,8 @@ func (c *Dacce) Called(st *Stack, w uint64, f *Frame, target uintptr, through bo
 		if r < dataAt(target).Limit {
 			return r
 		}
-		if r>>layout.WordKey == 0 && dataAt(target).Limit != 0 {
-			hits &^= 1 // a loop that has no more ids: no epoch would spare that
-		}
 		if t := uint32(dataAt(target).Index); hits != 0 && t != 0 {
-			c.calls[s].dynamic = c.calls[s].dynamic || through
-			c.saw(s, t, hits)
+			c.count(s, t, f.PC, r>>layout.WordKey == 0 && dataAt(target).Limit != 0, through, hits)
 		}
 	}
 	kind := uint32(layout.InternCall)
@@ -144,6 +133,38 @@ func (c *Dacce) Called(st *Stack, w uint64, f *Frame, target uintptr, through bo
 		kind = layout.InternFault
 	}
 	return c.Push(st, w, uint64(f.PC), dataAt(target).Func, kind)
+}
+
+// count counts calls from site s, with the return address pc, to function target that are pushed. over says that it
+// is a loop which has no more ids: no epoch would spare that, so one call is not counted, but what stands for many.
+func (c *Dacce) count(s, target uint32, pc uintptr, over, through bool, hits uint64) {
+	pushed := c.addition(s)>>layout.WordKey == layout.KeyPush
+	switch {
+	case over && hits == 1, !over && !pushed && hits != 1: // such calls are counted each, none stands for others
+		return
+	case over || pushed:
+		c.missed += hits & 1 // pushes are counted on their own
+		c.saw(s, target, hits)
+	default:
+		c.missEdge(s, target, pc)
+	}
+	c.calls[s].dynamic = c.calls[s].dynamic || through
+}
+
+// missEdge counts a call from site s, with the return address pc, to function target, which the current epoch does not
+// encode. From the first time on assembly counts it there and pushes it without the lock. Each SeenEdgeStep-th comes
+// here, and is counted already.
+func (c *Dacce) missEdge(s, target uint32, pc uintptr) {
+	c.missed++
+	at := c.learnt(pc)
+	if e := c.find(s, target); e != nil && at != nil && at.Edge == uint64(uintptr(unsafe.Pointer(e))) &&
+		e.Hits%layout.SeenEdgeStep == 0 {
+		c.missed += stepMisses - 1
+		return
+	}
+	if e := c.saw(s, target, 1); e != nil && at != nil {
+		memory.StoreRel64(&at.Edge, uint64(uintptr(unsafe.Pointer(e))))
+	}
 }
 
 // Left returns the word that the call in the frame f leaves for its callee. ok is false if the frame has no word, or
@@ -159,30 +180,38 @@ func (c *Dacce) Left(f *Frame) (w uint64, ok bool) {
 // addition returns the addition value of site s.
 func (c *Dacce) addition(s uint32) uint64 { return *word(c.av(s)) }
 
-// saw counts the edge from site s to function target.
-func (c *Dacce) saw(s, target uint32, hits uint64) {
-	c.missed += hits & 1 // pushes are counted on their own
-	hash := func(e uint32) uint32 { return mix(uint64(c.edges[e].site), uint64(c.edges[e].target)) }
-	if !c.targets.grow(&c.mem, hash) {
-		return
+// find returns the edge from site s to function target, or nil if it was not seen.
+func (c *Dacce) find(s, target uint32) *layout.SeenEdge {
+	if c.targets.slots == nil {
+		return nil
 	}
-	h := mix(uint64(s), uint64(target))
-	for ; ; h++ {
-		e := *c.targets.at(h)
-		if e == 0 {
-			break
+	for h := mix(uint64(s), uint64(target)); ; h++ {
+		i := *c.targets.at(h)
+		if i == 0 {
+			return nil
 		}
-		if c.edges[e].site == s && c.edges[e].target == target {
-			c.edges[e].hits += hits
-			return
+		if e := &c.edges[i]; e.Site == s && e.Target == target {
+			return e
 		}
+	}
+}
+
+// saw counts the edge from site s to function target, and returns it, or nil if there is no room for it.
+func (c *Dacce) saw(s, target uint32, hits uint64) *layout.SeenEdge {
+	if e := c.find(s, target); e != nil {
+		e.Hits += hits
+		return e
+	}
+	hash := func(e uint32) uint32 { return mix(uint64(c.edges[e].Site), uint64(c.edges[e].Target)) }
+	if !c.targets.grow(&c.mem, hash) {
+		return nil
 	}
 	if c.numEdges+1 >= c.maxEdge || !needs(&c.edgeMem, c.edges, c.numEdges+2) {
-		return
+		return nil
 	}
 	c.numEdges++
-	c.edges[c.numEdges] = edge{site: s, target: target, hits: hits}
-	*c.targets.at(h) = c.numEdges
+	c.edges[c.numEdges] = layout.SeenEdge{Site: s, Target: target, Hits: hits}
+	c.targets.put(mix(uint64(s), uint64(target)), c.numEdges)
 	c.targets.num++
 	if c.calls[s].first == 0 {
 		c.calls[s].first = target
@@ -190,4 +219,5 @@ func (c *Dacce) saw(s, target uint32, hits uint64) {
 		c.calls[s].dynamic = true // whatever the compiler thought
 	}
 	c.Header().Edges = uint64(c.numEdges)
+	return &c.edges[c.numEdges]
 }

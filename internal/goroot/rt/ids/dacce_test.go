@@ -122,6 +122,8 @@ type computer struct {
 	firsts int // first functions of goroutines that needed no lock
 	over   int // entries by a loop that had no more ids
 
+	counted int // calls along edges that are not encoded and are counted where they return
+
 	recalled int // captures of contexts that were pushed again
 
 	next     *ids.DacceNext // nil where segments do not end
@@ -387,20 +389,29 @@ func (m *computer) encode(g *goroutine, f *function) uint64 {
 	}
 	pc, caller := g.frames[i].ret, &g.frames[i-1]
 	w, av := *caller.slot, caller.f.av[caller.f.site(pc)]
+	counted := false
 	if av>>layout.WordKey != layout.KeyPush {
 		r := w + av - f.data.Key
 		if r < f.data.Limit {
 			return r
 		}
 		if r>>layout.WordKey != 0 || f.data.Limit == 0 {
-			return m.encodeSlow(g, f)
+			target, n := m.c.Count(uintptr(pc))
+			if target == 0 || target != f.data.Index || n%layout.SeenEdgeStep == 0 {
+				return m.encodeSlow(g, f)
+			}
+			m.counted++
+			counted = true
+		} else {
+			m.over++
 		}
-		m.over++
 	}
 	if f.data.Index == 0 {
 		return m.encodeSlow(g, f)
 	}
-	g.pushes++
+	if !counted {
+		g.pushes++
+	}
 	d := w&layout.MaxDeep + 1
 	if g.pushes >= layout.PushStep || d >= layout.MaxDeep || d >= uint64(g.cap) {
 		return m.encodeSlow(g, f)
@@ -1069,18 +1080,63 @@ func encodeRandom(t testing.TB, seed uint64, steps int, prepare func(*computer))
 
 // TestEncode runs random programs.
 func TestEncode(t *testing.T) {
-	ids, slow, fast, firsts, recalled, over, epochs := 0, 0, 0, 0, 0, 0, uint64(0)
+	var ids, slow, fast, firsts, recalled, over, counted int
+	epochs := uint64(0)
 	rounds := level.Rounds(20, 60)
 	for seed := range uint64(rounds) {
 		m := encodeRandom(t, seed, 400, nil)
-		firsts, over = firsts+m.firsts, over+m.over
+		firsts, over, counted = firsts+m.firsts, over+m.over, counted+m.counted
 		ids, slow, fast, recalled, epochs = ids+len(m.ids), slow+m.slow, fast+m.fast, recalled+m.recalled,
 			epochs+m.epoch
 	}
 	t.Logf("%d contexts, %d of them recalled, %d epochs, %d entries on the fast path, %d through Go, "+
-		"%d of goroutines, %d pushed at the end of a loop", ids, recalled, epochs, fast, slow, firsts, over)
-	if fast < slow/4 || epochs < 16*uint64(rounds) || min(recalled, firsts) < 16*rounds || over < rounds {
+		"%d of goroutines, %d pushed at the end of a loop, %d counted and pushed",
+		ids, recalled, epochs, fast, slow, firsts, over, counted)
+	if fast < slow/4 || epochs < 16*uint64(rounds) || min(recalled, firsts, counted) < 16*rounds ||
+		over < rounds {
 		t.Error("the fast path or re-encodings are hardly tested")
+	}
+}
+
+// TestPushesAreNoMisses has a function that calls itself by three sites. A loop has one of them; the others are pushed
+// so often that they are counted many times. No encoding would spare that, and so it makes none due.
+func TestPushesAreNoMisses(t *testing.T) {
+	m := newComputer(t, 1)
+	defer m.close()
+	m.calm, m.every = 1<<40, 1<<40
+	f := m.function(4)
+	for k := range 3 {
+		f.calls[k].targets = []*function{f}
+	}
+	f.calls[3].dynamic = true
+	f.emit()
+	g := m.goroutine()
+	g.push(f, natives)
+	m.enter(g, f)
+	calls := func(times int) {
+		for range times {
+			for site := range 3 {
+				m.callSite(g, site, 0)
+				g.frames = g.frames[:1]
+			}
+		}
+	}
+	calls(100)
+	if m.c.Missed() == 0 {
+		t.Error("calls before there is a plan are no misses")
+	}
+	m.clock += 1e9
+	m.c.Snapshot(m.clock)
+	m.c.Plan(func() {})
+	if !m.c.Write(m.clock) {
+		t.Fatal("no room for a dictionary")
+	}
+	m.publish()
+	*g.top().slot = 1 // as a re-encoding rewrites it
+	slow := m.slow
+	calls(20 * layout.PushStep)
+	if missed, times := m.c.Missed(), m.slow-slow; missed != 0 || times < 30 || times > 50 {
+		t.Errorf("%d misses of pushes that were counted %d times, want 0 and 40", missed, times)
 	}
 }
 
@@ -1421,6 +1477,7 @@ func TestEncodeRefined(t *testing.T) {
 				for i := range edges {
 					m.c.Hit(i, 1<<m.r.IntN(20))
 				}
+				m.c.Unrefine()
 				begin += m.c.Replan(&m.clock, 1e6, 1, false)
 				refined += m.c.Replan(&m.clock, 1e6, 150, false)
 				best += m.c.Replan(&m.clock, 1e6, 1, true)

@@ -75,7 +75,7 @@ func (c *Dacce) Encoding() (funcs []PlannedFunc, sites []PlannedSite, edges []Se
 		sites = append(sites, PlannedSite{c.sites[i].caller, s.add, s.target, s.first, s.dynamic})
 	}
 	for _, e := range c.edges[1 : c.numEdges+1] {
-		edges = append(edges, SeenEdge{e.site, e.target})
+		edges = append(edges, SeenEdge{e.Site, e.Target})
 	}
 	return funcs, sites, edges
 }
@@ -83,8 +83,20 @@ func (c *Dacce) Encoding() (funcs []PlannedFunc, sites []PlannedSite, edges []Se
 // Planned returns how many functions and edges the last plan was made for.
 func (c *Dacce) Planned() (funcs, edges uint32) { return c.plan.numFuncs, c.plan.numSeen }
 
+// Count does what the assembly does at the return address pc: it counts a call of the function target, the nth of them.
+// target is 0 where it counts nothing.
+func (c *Dacce) Count(pc uintptr) (target, n uint64) {
+	e := c.learnt(pc)
+	if e == nil || e.Edge == 0 {
+		return 0, 0
+	}
+	seen := (*layout.SeenEdge)(unsafe.Add(unsafe.Pointer(nil), uintptr(e.Edge)))
+	seen.Hits++
+	return uint64(seen.Target), seen.Hits
+}
+
 // Hit makes an edge that was seen as frequent as is wanted.
-func (c *Dacce) Hit(i int, hits uint64) { c.edges[i+1].hits = hits }
+func (c *Dacce) Hit(i int, hits uint64) { c.edges[i+1].Hits = c.edges[i+1].Planned + hits }
 
 // A PlannedEdge is an edge that a plan has, with the places of its ends in the order.
 type PlannedEdge struct {
@@ -114,6 +126,9 @@ func (c *Dacce) Replan(clock *uint64, interval uint64, plans int, anew bool) (co
 	}
 	return c.plan.Cost
 }
+
+// Unrefine makes the next plan begin with the settings that leave nothing out but what has no room.
+func (c *Dacce) Unrefine() { c.plan.level, c.plan.price = 0, 0 }
 
 // PlanAnew makes the plan once more, as if it were the first one.
 func (c *Dacce) PlanAnew() {

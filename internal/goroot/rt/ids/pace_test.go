@@ -37,8 +37,8 @@ func TestPaceDue(t *testing.T) {
 			{2 * second, ids.Work{Unplanned: 1}, true},
 		},
 		"pushes": {
-			{20 * second, ids.Work{Pushes: many - 1}, false},
-			{20 * second, ids.Work{Pushes: many}, true},
+			{2 * millisecond, ids.Work{Pushes: 51_999}, false}, // eight times 130 µs
+			{2 * millisecond, ids.Work{Pushes: 52_000}, true},
 		},
 		// 10,000 frames take 1.5 ms, and with the plan as much as 23,286 slow entries; 300,000 take 45 ms
 		"frames": {
@@ -64,8 +64,8 @@ func TestPaceDue(t *testing.T) {
 	}
 }
 
-// TestPaceHotPaths pushes at one rate for as long as the encoder loses patience, and then at others: it is only for
-// more than twice as many that a re-encoding is due before its time. That is a trigger of DACCE's (section 4).
+// TestPaceHotPaths pushes at one rate. Each time they must have cost twice as much, until it is only for more than
+// twice as many that a re-encoding is due before its time. That is a trigger of DACCE's (section 4).
 func TestPaceHotPaths(t *testing.T) {
 	var p ids.Pace
 	p.Init(0)
@@ -77,13 +77,14 @@ func TestPaceHotPaths(t *testing.T) {
 		return p.Due(now, ids.Work{Pushes: pushes})
 	}
 	reencode(1)
-	const rate = 20_000
-	for i, wait := range []int64{100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000} {
+	const rate, enough = 20_000, 6_500 // as many pushes cost as much as a plan
+	for i := range 16 {
+		wait := min(int64(4*enough<<i/rate), 10_000)
 		if pass(wait*millisecond, rate) {
 			t.Errorf("round %d: due after %d ms, though nothing has changed", i, wait)
 		}
-		if !pass(10*millisecond, rate) {
-			t.Errorf("round %d: not due after %d ms", i, wait+10)
+		if !pass(millisecond, rate) {
+			t.Errorf("round %d: not due after %d ms", i, wait+1)
 		}
 		reencode(0)
 	}
@@ -103,8 +104,10 @@ func TestPaceHotPaths(t *testing.T) {
 	if pass(50*millisecond, rate*100) {
 		t.Error("due before a tenth of a second has passed")
 	}
-	reencode(1)
-	if pass(90*millisecond, 1) || !pass(20*millisecond, 60_000) {
+	for range 20 {
+		reencode(1)
+	}
+	if pass(millisecond, rate) || !pass(millisecond, rate) {
 		t.Error("not patient after new edges")
 	}
 }

@@ -203,18 +203,19 @@ func (c *Dacce) Snapshot(now uint64) {
 	clear(p.weight[:p.numSites])
 	for i := uint32(1); i <= p.numSeen; i++ {
 		e := &c.edges[i]
-		weight := max(e.weight>>halves, min(e.weight, 1))
-		if e.hits != 0 {
+		weight := max(e.Weight>>halves, min(e.Weight, 1))
+		hits := memory.Load64(&e.Hits) // assembly goes on counting
+		if seen := hits - e.Planned; seen != 0 {
 			// A product of more than 64 bits is as good as infinite.
-			rate := min(e.hits, 1<<33) * 1e9 / passed
-			if c.calls[e.site].add == layout.NoAddition {
+			rate := min(seen, 1<<33) * 1e9 / passed
+			if c.calls[e.Site].add == layout.NoAddition {
 				weight /= 2 // of an edge that is encoded, a loop, only what goes beyond its ids was counted
 			}
 			weight = max(rate, weight, 1)
-			e.hits = 0
+			e.Planned = hits
 		}
-		e.weight = weight
-		p.weight[e.site] += e.weight
+		e.Weight = weight
+		p.weight[e.Site] += e.Weight
 	}
 }
 
@@ -252,9 +253,9 @@ func (p *plan) makeGroups() {
 		p.class[site0+s] = site0 + s
 	}
 	for i := uint32(1); i <= p.numSeen; i++ {
-		if e := &p.c.edges[i]; p.c.calls[e.site].dynamic && e.target < p.numFuncs && e.site < p.numSites {
-			p.class[p.find(site0+e.site)] = p.find(e.target)
-			p.group[e.target] = 1 // some group
+		if e := &p.c.edges[i]; p.c.calls[e.Site].dynamic && e.Target < p.numFuncs && e.Site < p.numSites {
+			p.class[p.find(site0+e.Site)] = p.find(e.Target)
+			p.group[e.Target] = 1 // some group
 		}
 	}
 	p.groups = 0
@@ -356,12 +357,12 @@ func (p *plan) insertNew(following []uint32) {
 	clear(callers[p.ordered:p.numFuncs])
 	for i := uint32(1); i <= p.numSeen; i++ {
 		e := &p.c.edges[i]
-		if e.target < p.ordered || e.target >= p.numFuncs {
+		if e.Target < p.ordered || e.Target >= p.numFuncs {
 			continue
 		}
-		caller, best := p.c.sites[e.site].caller, &callers[e.target]
+		caller, best := p.c.sites[e.Site].caller, &callers[e.Target]
 		switch {
-		case *best == 0 && caller < e.target: // it was entered before
+		case *best == 0 && caller < e.Target: // it was entered before
 			*best = caller
 		case *best != 0 && caller < p.ordered && (*best >= p.ordered || p.place[caller] > p.place[*best]):
 			*best = caller
@@ -860,8 +861,8 @@ func (c *Dacce) Changed() uint32 { return c.plan.changed }
 // Size returns the number of functions and edges that the last plan was made for.
 func (c *Dacce) Size() uint32 { return c.plan.numFuncs + c.plan.numEdges }
 
-// Missed returns how often the slow path was taken since the last snapshot for an
-// edge that may be encoded.
+// Missed returns how much was done since the last snapshot for edges that another encoding may have, in entries
+// through the slow path in Go: layout.SeenEdgeStep calls that assembly pushes and counts are stepMisses of them.
 func (c *Dacce) Missed() uint64 { return c.missed }
 
 // Unplanned returns the number of edges that were seen since the last snapshot.

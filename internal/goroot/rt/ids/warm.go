@@ -79,7 +79,7 @@ func (c *Dacce) WarmUp(w *Warm) {
 		known := c.numEdges
 		c.saw(c.funcs[from].sites+e.Cell, to, 0)
 		if c.numEdges > known {
-			c.edges[c.numEdges].weight = uint64(e.Weight)
+			c.edges[c.numEdges].Weight = uint64(e.Weight)
 		}
 	}
 	d := c.Stats()
