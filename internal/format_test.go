@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "write the tables of records into profil
 // inMemory are the records that are in no file.
 var inMemory = []string{
 	"G", "StackWords", "PairWords", "CountdownWords", "Pair", "FuncData", "Meta", "MetaString", "StackEntry",
-	"PCEntry", "Step", "EdgeTable", "EventKind",
+	"PCEntry", "SeenEdge", "Step", "EdgeTable", "EventKind",
 }
 
 const (

@@ -156,14 +156,18 @@ func (c *Dacce) count(s, target uint32, pc uintptr, over, through bool, hits uin
 // here, and is counted already.
 func (c *Dacce) missEdge(s, target uint32, pc uintptr) {
 	c.missed++
-	at := c.learnt(pc)
-	if e := c.find(s, target); e != nil && at != nil && at.Edge == uint64(uintptr(unsafe.Pointer(e))) &&
-		e.Hits%layout.SeenEdgeStep == 0 {
+	e := c.saw(s, target, 0)
+	if e == nil {
+		return
+	}
+	at, here := c.learnt(pc), uint64(uintptr(unsafe.Pointer(e)))
+	if at != nil && at.Edge == here && e.Hits%layout.SeenEdgeStep == 0 {
 		c.missed += stepMisses - 1
 		return
 	}
-	if e := c.saw(s, target, 1); e != nil && at != nil {
-		memory.StoreRel64(&at.Edge, uint64(uintptr(unsafe.Pointer(e))))
+	e.Hits++
+	if at != nil {
+		memory.StoreRel64(&at.Edge, here)
 	}
 }
 
@@ -180,38 +184,29 @@ func (c *Dacce) Left(f *Frame) (w uint64, ok bool) {
 // addition returns the addition value of site s.
 func (c *Dacce) addition(s uint32) uint64 { return *word(c.av(s)) }
 
-// find returns the edge from site s to function target, or nil if it was not seen.
-func (c *Dacce) find(s, target uint32) *layout.SeenEdge {
-	if c.targets.slots == nil {
-		return nil
-	}
-	for h := mix(uint64(s), uint64(target)); ; h++ {
-		i := *c.targets.at(h)
-		if i == 0 {
-			return nil
-		}
-		if e := &c.edges[i]; e.Site == s && e.Target == target {
-			return e
-		}
-	}
-}
-
 // saw counts the edge from site s to function target, and returns it, or nil if there is no room for it.
 func (c *Dacce) saw(s, target uint32, hits uint64) *layout.SeenEdge {
-	if e := c.find(s, target); e != nil {
-		e.Hits += hits
-		return e
-	}
 	hash := func(e uint32) uint32 { return mix(uint64(c.edges[e].Site), uint64(c.edges[e].Target)) }
 	if !c.targets.grow(&c.mem, hash) {
 		return nil
+	}
+	h := mix(uint64(s), uint64(target))
+	for ; ; h++ {
+		i := *c.targets.at(h)
+		if i == 0 {
+			break
+		}
+		if e := &c.edges[i]; e.Site == s && e.Target == target {
+			e.Hits += hits
+			return e
+		}
 	}
 	if c.numEdges+1 >= c.maxEdge || !needs(&c.edgeMem, c.edges, c.numEdges+2) {
 		return nil
 	}
 	c.numEdges++
 	c.edges[c.numEdges] = layout.SeenEdge{Site: s, Target: target, Hits: hits}
-	c.targets.put(mix(uint64(s), uint64(target)), c.numEdges)
+	*c.targets.at(h) = c.numEdges
 	c.targets.num++
 	if c.calls[s].first == 0 {
 		c.calls[s].first = target

@@ -581,6 +581,18 @@ func (m *computer) others() {
 	m.calm = calm
 }
 
+// nextEpoch begins an epoch a second after the last one, at once.
+func (m *computer) nextEpoch() {
+	m.t.Helper()
+	m.clock += 1e9
+	m.c.Snapshot(m.clock)
+	m.c.Plan(func() {})
+	if !m.c.Write(m.clock) {
+		m.t.Fatal("no room for a dictionary")
+	}
+	m.publish()
+}
+
 // publish is stemmaPublish. Whoever is not running is rewritten when it runs again,
 // or at once.
 func (m *computer) publish() {
@@ -1125,13 +1137,7 @@ func TestPushesAreNoMisses(t *testing.T) {
 	if m.c.Missed() == 0 {
 		t.Error("calls before there is a plan are no misses")
 	}
-	m.clock += 1e9
-	m.c.Snapshot(m.clock)
-	m.c.Plan(func() {})
-	if !m.c.Write(m.clock) {
-		t.Fatal("no room for a dictionary")
-	}
-	m.publish()
+	m.nextEpoch()
 	*g.top().slot = 1 // as a re-encoding rewrites it
 	slow := m.slow
 	calls(20 * layout.PushStep)
@@ -1447,13 +1453,7 @@ func TestEncodePrice(t *testing.T) {
 	for edge, hits := range weights {
 		m.c.Hit(edge, hits)
 	}
-	m.clock += 1e9
-	m.c.Snapshot(m.clock)
-	m.c.Plan(func() {})
-	if !m.c.Write(m.clock) {
-		t.Fatal("no room for a dictionary")
-	}
-	m.publish()
+	m.nextEpoch()
 	_, sites, edges := m.c.Encoding()
 	if len(edges) != len(weights) {
 		t.Fatalf("%d edges, want %d", len(edges), len(weights))

@@ -26,10 +26,10 @@ const (
 	interval   = 1e6     // between re-encodings, at least
 	lateEdges  = 1e9     // after which a new edge is encoded however rare it is, at least:
 	lateShare  = 1000    // so many times what the last re-encoding has cost
-	worthMin   = 4
-	worthMax   = 1 << 20
-	impatient  = 100e6 // after which a higher rate of pushes makes one due
-	patient    = 10e9  // after which many pushes do
+	worthMin   = 4       // times that, at first, see Pace.worth
+	worthMax   = 1 << 20 // and at most
+	impatient  = 100e6   // after which a higher rate of pushes makes one due
+	patient    = 10e9    // after which many pushes do
 )
 
 // A Work is what is done because the current epoch does not encode all.
