@@ -3,7 +3,7 @@
 // That is which calls are back edges, and where their homes are. The runtime asks it while it records, and readers ask
 // it the same of what was recorded. See the terminology of package layout.
 //
-// In the program it runs wherever a node is made: under the lock of the tree, on the system stack, and where a sample
+// In the program it runs where a node is made: under the lock of the tree, on the system stack, and where a sample
 // is taken, also in a signal handler and without a P. It allocates nothing, takes no lock and stores nothing.
 package fold
 

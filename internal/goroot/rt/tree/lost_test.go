@@ -162,6 +162,9 @@ func TestFaultInSink(t *testing.T) {
 	if m.tree.rec.Header().Lost[layout.LostNodes] == 0 {
 		t.Error("no loss is counted")
 	}
+	if home := m.tree.Home(m.tree.sink()); home != m.tree.sink() || m.tree.rec.Header().Lost[layout.LostPaths] != 0 {
+		t.Errorf("the home of the sink is %d, and %d pages are lost", home, m.tree.rec.Header().Lost[layout.LostPaths])
+	}
 }
 
 // TestRecordDoesNotFit calls a function from two places while there is no room for its record: no node has a function

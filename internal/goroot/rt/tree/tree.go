@@ -31,6 +31,7 @@ type Tree struct {
 	low, high  uint64         // between them are the IDs that compiled code knows by their lower halves
 	labels     Labels         // that goroutines may have
 	metrics    uint32         // how many the program has made
+	paths      [remembered]path
 }
 
 // Sizes in the region.
@@ -60,8 +61,9 @@ func StartsSize(size uint64) uint64 { return size / 64 }
 // Both are spans; the sink and the header can be used. Nothing here points into the Go
 // heap.
 func (t *Tree) Init(rec *recorder.Recorder, mem, starts unsafe.Pointer, size, nodes uint64, full bool) {
-	*t = Tree{rec: rec, mem: mem, size: size, used: layout.HeaderSize, nodes: nodes, full: full,
-		region: memory.NewSpan(mem, size-SinkSize), starts: memory.NewSpan(starts, StartsSize(size))}
+	*t = Tree{} // and nothing in it: with anything the compiler makes it on the stack, which has no room for paths
+	t.rec, t.mem, t.size, t.used, t.nodes, t.full = rec, mem, size, layout.HeaderSize, nodes, full
+	t.region, t.starts = memory.NewSpan(mem, size-SinkSize), memory.NewSpan(starts, StartsSize(size))
 	t.room(layout.HeaderSize, false)
 	if full {
 		rec.Header().Flags |= layout.HdrFlagFull
@@ -170,10 +172,10 @@ func (t *Tree) enter(cell uint32, to target) uint32 {
 // Home returns the node under which the callees of node n hang: for the node
 // of a back edge the one that it is folded into, else n itself.
 func (t *Tree) Home(n uint32) uint32 {
-	if home := t.homeAbove(t.node(n).Parent, t.node(n).Func, t.meta(n)); home != 0 {
-		return home
+	if t.full || t.inSink(n) || t.meta(n) == nil && !layout.IsLabels(t.node(n).Func) {
+		return n
 	}
-	return n
+	return t.path(n).home
 }
 
 // homeAbove returns the home of a node below parent, of the function with the given ID
@@ -231,7 +233,12 @@ func (t *Tree) Lookup(cell uint32, id uint64) uint32 {
 // which edge was taken how often is known anyway.
 func (t *Tree) child(parent, cell uint32, to target) uint32 {
 	id, size := to.id, to.size
-	home := t.homeAbove(parent, id, to.meta)
+	home, funcs := uint32(0), funcSet{}
+	if to.meta == nil || t.full {
+		home = t.homeAbove(parent, id, to.meta)
+	} else if funcs = t.path(parent).funcs; funcs.mayHave(id) {
+		home = t.homeAbove(parent, id, to.meta)
+	}
 	if !t.recordTarget(to) {
 		return t.sink()
 	}
@@ -240,7 +247,11 @@ func (t *Tree) child(parent, cell uint32, to target) uint32 {
 	case !truncated && t.nodes > 0 && t.room(size, true):
 		t.nodes--
 		t.made++
-		return t.newNode(id, parent, CellIndex(parent, cell), size)
+		n := t.newNode(id, parent, CellIndex(parent, cell), size)
+		if to.meta != nil && !t.full {
+			t.rememberPath(n, home, &funcs)
+		}
+		return n
 	case home != 0:
 		if !truncated {
 			t.rec.Lost(layout.LostEdges)
