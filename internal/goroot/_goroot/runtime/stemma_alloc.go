@@ -60,8 +60,10 @@ func stemmaAllocated(x unsafe.Pointer, size uintptr, typ *_type) {
 	cell := stemmaAllocCell(gp)
 	id := layout.AllocID(uint64(uintptr(unsafe.Pointer(typ))))
 	node := uintptr(*(*uint32)(unsafe.Pointer(layout.Base + cell)))
-	if *(*uint64)(unsafe.Pointer(layout.Base + node)) != id {
-		node = stemmaAllocNode(cell, id, typ)
+	if stemmaAllocOf(node) != id {
+		if node = stemmaAllocFirst(node, id); stemmaAllocOf(node) != id {
+			node = stemmaAllocNode(cell, id, typ)
+		}
 	}
 	counters := (*[layout.AmountCounters]uint64)(unsafe.Pointer(layout.Base + node + gp.m.p.ptr().stemma.shard))
 	counters[0]++
@@ -69,6 +71,21 @@ func stemmaAllocated(x unsafe.Pointer, size uintptr, typ *_type) {
 	if stemmaInuseOn {
 		stemmaOwn(x, size, uint32(node))
 	}
+}
+
+// stemmaAllocOf returns what the node at an offset counts, or what stands there if it is no node.
+func stemmaAllocOf(node uintptr) uint64 { return *(*uint64)(unsafe.Pointer(layout.Base + node)) }
+
+// stemmaAllocFirst returns the node at which the first look for id arrives, if there is a table at the offset: nearly
+// always the right one. It returns the offset of another node, or 0, where the header is, if it is not found so.
+// Any page may become zeros meanwhile, so what is a table is asked, and its mask is read once.
+func stemmaAllocFirst(table uintptr, id uint64) uintptr {
+	t := (*layout.Table)(unsafe.Pointer(layout.Base + table))
+	if t.Tag != layout.TagTable {
+		return 0
+	}
+	place := unsafe.Sizeof(*t) + layout.CellSize*uintptr(layout.Hash(id)&t.Mask)
+	return uintptr(*(*uint32)(unsafe.Pointer(layout.Base + table + place)))
 }
 
 // stemmaAllocCell returns the offset of the cell that stands for what asks for memory: that
@@ -104,8 +121,8 @@ func stemmaAllocAgain(gp *g, cell uintptr) {
 	}
 }
 
-// stemmaAllocNode finds or makes the node for allocations that the cell does not lead to
-// directly: the first of a type, or one of several types. Tables can be read without the lock.
+// stemmaAllocNode finds or makes the node for allocations to which neither the cell leads nor the first look into its
+// table: mostly the first of a type. Tables can be read without the lock.
 func stemmaAllocNode(cell uintptr, id uint64, typ *_type) uintptr {
 	at := uint32(cell)
 	if n := stemma.tree.Lookup(at, id); n != 0 {
