@@ -155,8 +155,10 @@ func (t *Tree) enter(cell uint32, to target) uint32 {
 	}
 	owner := t.Owner(cell)
 	parent := t.Home(owner)
-	at := parent + cell - owner
-	n := t.Lookup(at, id)
+	at, n := parent+cell-owner, uint32(0)
+	if at != cell {
+		n = t.Lookup(at, id)
+	}
 	if n == 0 {
 		n = t.child(parent, at, to)
 		if !t.inSink(n) {
