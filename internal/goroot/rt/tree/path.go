@@ -1,5 +1,7 @@
 package tree
 
+import "github.com/stemma-go/stemma/internal/goroot/layout"
+
 // A path is what the builder remembers of a node, so that few new nodes below it need a walk to the root: most
 // functions are not on the path that they are called on, which a set shows that has a few functions more. Offsets of
 // nodes are never used again, and neither the path of a node nor its home changes, unless a page is lost: then what was
@@ -19,17 +21,23 @@ func (t *Tree) path(n uint32) *path {
 	if p.node == n {
 		return p
 	}
-	id, meta := t.node(n).Func, t.meta(n)
-	home, funcs := uint32(0), funcSet{}
-	if up, ok := t.Up(n); ok {
+	up, ok := t.Up(n)
+	funcs := funcSet{}
+	if ok {
 		funcs = t.funcsFrom(up)
-		if meta != nil && funcs.mayHave(id) {
-			home = t.homeAbove(up, id, meta)
-		}
-	} else if n != RootNode {
-		home = t.homeAbove(t.node(n).Parent, id, meta) // of labels
+	} else {
+		up = t.node(n).Parent // of labels: their home may be further out
 	}
-	return t.rememberPath(n, home, &funcs)
+	return t.rememberPath(n, t.homeAmong(&funcs, up, t.node(n).Func, t.meta(n)), &funcs)
+}
+
+// homeAmong is homeAbove, where funcs are the functions of parent and of what is further out, if it is asked of a
+// function.
+func (t *Tree) homeAmong(funcs *funcSet, parent uint32, id uint64, meta *layout.Meta) uint32 {
+	if meta != nil && !funcs.mayHave(id) {
+		return 0
+	}
+	return t.homeAbove(parent, id, meta)
 }
 
 // rememberPath makes the path of node n one that is remembered. Its home is 0 if it is no back edge; funcs are the
@@ -63,8 +71,7 @@ func (t *Tree) funcsFrom(n uint32) (s funcSet) {
 type funcSet [4]uint64
 
 func (s *funcSet) place(id uint64) (word *uint64, bit uint64) {
-	const golden = 0x9e3779b97f4a7c15
-	h := id * golden >> 56
+	h := layout.Hash(id) % (64 * uint32(len(s)))
 	return &s[h/64], 1 << (h % 64)
 }
 

@@ -20,18 +20,18 @@ import (
 // The zero Tree is not usable; see Init.
 type Tree struct {
 	rec        *recorder.Recorder
-	size, used uint64         // of the region, as in the header
-	complete   uint64         // used, for who has no lock
-	mem        unsafe.Pointer // offset 0 of the region, where the header lies
-	region     memory.Span    // without the sink
-	starts     memory.Span    // a bitmap: does an object begin at this multiple of 8?
-	full       bool           // do not fold recursion
-	nodes      uint64         // nodes that may still be made
-	made       uint64         // nodes that were made, but for overflow nodes
-	low, high  uint64         // between them are the IDs that compiled code knows by their lower halves
-	labels     Labels         // that goroutines may have
-	metrics    uint32         // how many the program has made
-	paths      [remembered]path
+	size, used uint64           // of the region, as in the header
+	complete   uint64           // used, for who has no lock
+	mem        unsafe.Pointer   // offset 0 of the region, where the header lies
+	region     memory.Span      // without the sink
+	starts     memory.Span      // a bitmap: does an object begin at this multiple of 8?
+	full       bool             // do not fold recursion
+	nodes      uint64           // nodes that may still be made
+	made       uint64           // nodes that were made, but for overflow nodes
+	low, high  uint64           // between them are the IDs that compiled code knows by their lower halves
+	labels     Labels           // that goroutines may have
+	metrics    uint32           // how many the program has made
+	paths      [remembered]path // that were asked for last
 }
 
 // Sizes in the region.
@@ -235,12 +235,11 @@ func (t *Tree) Lookup(cell uint32, id uint64) uint32 {
 // which edge was taken how often is known anyway.
 func (t *Tree) child(parent, cell uint32, to target) uint32 {
 	id, size := to.id, to.size
-	home, funcs := uint32(0), funcSet{}
-	if to.meta == nil || t.full {
-		home = t.homeAbove(parent, id, to.meta)
-	} else if funcs = t.path(parent).funcs; funcs.mayHave(id) {
-		home = t.homeAbove(parent, id, to.meta)
+	funcs := funcSet{}
+	if to.meta != nil && !t.full {
+		funcs = t.path(parent).funcs
 	}
+	home := t.homeAmong(&funcs, parent, id, to.meta)
 	if !t.recordTarget(to) {
 		return t.sink()
 	}
