@@ -95,9 +95,9 @@ func (f *Func) StemmaInstructions(code []StemmaCode) (weights []StemmaWeight) {
 		for _, o := range g.between(s.from, s.to) {
 			list.add(o.Inlined, rec.OpCounted, o.n)
 		}
-		for _, o := range list {
-			if o.n != 0 {
-				weights = append(weights, StemmaWeight{s.counter, o.StemmaOps, o.n})
+		for _, o := range slices.DeleteFunc(list, func(o stemmaN) bool { return o.n == 0 }) {
+			for _, counter := range s.counters {
+				weights = append(weights, StemmaWeight{counter, o.StemmaOps, o.n})
 			}
 		}
 	}

@@ -16,6 +16,7 @@ import (
 // runs follows from counters on some of the edges of the flow graph: those that a spanning tree leaves out (Knuth and
 // Stevenson, 1973; Ball and Larus, 1994). The tree leads from each block to the function's exit, so that an invocation
 // that never comes to an end, or is left by a panic, counts as if it had gone on along the tree: no count is negative.
+// An edge need not have a counter of its own where those behind its block count each execution (stemmaFlow.passes).
 // The compiler solves the equations. What the reader gets is a weight for each counter:
 // operations, in an inlined call, each time.
 //
@@ -106,8 +107,10 @@ func stemmaWeigh(f *Func) {
 		} else {
 			weights = g.between(s.from, s.to)
 		}
-		for _, w := range weights {
-			f.Stemma.Weights = append(f.Stemma.Weights, StemmaWeight{s.counter, w.StemmaOps, w.n})
+		for _, counter := range s.counters {
+			for _, w := range weights {
+				f.Stemma.Weights = append(f.Stemma.Weights, StemmaWeight{counter, w.StemmaOps, w.n})
+			}
 		}
 	}
 }
@@ -142,10 +145,10 @@ type stemmaFlow struct {
 // stemmaExit is where the tree ends.
 const stemmaExit ID = -1
 
-// A stemmaStands says what an increment of a counter stands for: the way of the tree from one block, less that from
-// another one. The counter is on an edge of block at.
+// A stemmaStands says what it stands for that an edge of block at is taken: the way of the tree from one block, less
+// that from another one. One of its counters is incremented each time.
 type stemmaStands struct {
-	counter  int
+	counters []int
 	at       ID
 	from, to ID
 }
@@ -270,7 +273,8 @@ func (g *stemmaFlow) left() *Block {
 	return nil
 }
 
-// weight guesses how often edge i of b is taken: a loop runs ten times, and a likely branch is taken in nine of ten.
+// weight guesses what a counter of edge i of b would cost: how often it is taken, and more where it needs a block with
+// a jump. A loop runs ten times, a likely branch is taken in nine of ten, and two values are equal in one of five.
 func (g *stemmaFlow) weight(b *Block, i int, to *Block) float64 {
 	if to.Kind == BlockExit {
 		return 0
@@ -281,6 +285,9 @@ func (g *stemmaFlow) weight(b *Block, i int, to *Block) float64 {
 	for range min(depth, 12) {
 		w *= 10
 	}
+	if len(b.Succs) > 1 && len(to.Preds) > 1 {
+		w *= 1.5
+	}
 	switch {
 	case b.Kind == BlockDefer && i == 1:
 		return 0
@@ -288,8 +295,30 @@ func (g *stemmaFlow) weight(b *Block, i int, to *Block) float64 {
 		return w * 0.9
 	case b.Likely != BranchUnknown:
 		return w * 0.1
+	case b.Kind == BlockIf:
+		if yes, ok := stemmaComparesEqual(b.Controls[0]); ok && yes == (i == 0) {
+			return w * 0.2
+		} else if ok {
+			return w * 0.8
+		}
 	}
 	return w / float64(len(b.Succs))
+}
+
+// stemmaComparesEqual reports whether c is true where two integers, or pointers, are equal; ok is false if that is not
+// what it tells.
+func stemmaComparesEqual(c *Value) (yes, ok bool) {
+	yes = true
+	for c.Op == OpNot {
+		c, yes = c.Args[0], !yes
+	}
+	switch c.Op {
+	case OpEq8, OpEq16, OpEq32, OpEq64, OpEqPtr:
+		return yes, true
+	case OpNeq8, OpNeq16, OpNeq32, OpNeq64, OpNeqPtr:
+		return !yes, true
+	}
+	return false, false
 }
 
 // each gives a counter to each block that executes anything.
@@ -297,38 +326,84 @@ func (g *stemmaFlow) each() {
 	for _, b := range g.f.Blocks {
 		switch {
 		case b == g.f.Entry: // there the node is not known yet
-			g.stands = append(g.stands, stemmaStands{0, stemmaExit, b.ID, stemmaExit})
+			g.stands = append(g.stands, stemmaStands{[]int{0}, stemmaExit, b.ID, stemmaExit})
 		case stemmaCounts(g.ops[b.ID]):
-			g.stands = append(g.stands, stemmaStands{g.counterOf(b), stemmaExit, b.ID, stemmaExit})
+			g.stands = append(g.stands, stemmaStands{[]int{g.counterOf(b)}, stemmaExit, b.ID, stemmaExit})
 		}
 	}
 }
 
-// choose gives counters to the edges that the tree leaves out, where they make a difference.
+// choose gives counters to the edges that the tree leaves out, where they make a difference, or to those behind them.
 func (g *stemmaFlow) choose() {
-	g.stands = append(g.stands, stemmaStands{0, stemmaExit, g.f.Entry.ID, stemmaExit})
+	g.stands = append(g.stands, stemmaStands{[]int{0}, stemmaExit, g.f.Entry.ID, stemmaExit})
+	// By block, the edges whose counters are on the edges out of it, as indexes of stands.
+	passed := map[*Block][]int{}
 	for _, b := range stemmaBlocks(g.f) { // without those that are made here
 		rest := g.next[b.ID]
 		first := true // two edges of a block may lead to one other block
 		stemmaSuccs(b, func(i int, to *Block) {
-			if to.ID == rest && first {
+			counted := slices.Clip(passed[b])
+			own := -1
+			switch {
+			case to.ID == rest && first:
 				first = false
 				g.leads(b, to, stemmaTreeEdge)
-				return
-			}
-			if !stemmaCounts(g.between(to.ID, rest)) {
+			case !stemmaCounts(g.between(to.ID, rest)):
 				g.leads(b, to, stemmaNoEdge)
+			default:
+				own = len(g.stands)
+				g.leads(b, to, own)
+				g.stands = append(g.stands, stemmaStands{at: b.ID, from: to.ID, to: rest})
+				counted = append(counted, own)
+			}
+			if len(counted) == 0 {
 				return
 			}
 			if b == g.f.Entry && len(b.Succs) > 1 && !g.f.Stemma.Plain {
 				g.f.Fatalf("stemma: an edge before the node is known has a counter")
 			}
-			g.leads(b, to, len(g.stands))
+			if g.passes(to) {
+				passed[to] = counted
+				return
+			}
 			counter, from := g.counterAt(b, i)
-			g.stands = append(g.stands, stemmaStands{counter, b.ID, from, rest})
+			if own >= 0 {
+				g.stands[own].from = from
+			}
+			for _, s := range counted {
+				g.stands[s].counters = append(g.stands[s].counters, counter)
+			}
 		})
 	}
 }
+
+// passes reports whether the edges out of b are to count the only one into it as well. That takes fewer increments
+// where one of them has a counter: one for each execution of b, and not another one for some. A fault within b is then
+// not known to have come as far as b.
+func (g *stemmaFlow) passes(b *Block) bool {
+	if len(b.Preds) != 1 || b.Kind == BlockDefer || slices.ContainsFunc(b.Values, stemmaStays) {
+		return false
+	}
+	rest, first := g.next[b.ID], true
+	ways, gains := 0, false
+	ok := true
+	stemmaSuccs(b, func(i int, to *Block) {
+		ways++
+		switch {
+		case to.ID == rest && first:
+			first = false
+			ok = ok && len(to.Preds) == 1
+			gains = gains || g.passes(to)
+		case g.weight(b, i, to) > 0:
+			gains = gains || stemmaCounts(g.between(to.ID, rest))
+		}
+	})
+	return ok && gains && ways > 1
+}
+
+// stemmaStays reports whether the block of v is counted where it begins: v may never return, or begins an inlined call,
+// which has an increment there that others can share.
+func stemmaStays(v *Value) bool { return v.Op.IsCall() && !stemmaCallsSlow(v) || v.Op == OpInlMark }
 
 // counterAt returns the counter of edge i of a block, which is that of one of its ends, or of a block on its way; and
 // where the way of the tree begins that it stands for.
