@@ -83,7 +83,7 @@ type query struct {
 }
 
 func (q *query) parse(values url.Values) (err error) {
-	if s := values.Get("metric"); s != "" {
+	if s := strings.Join(values["metric"], ","); s != "" { // several, in either way of writing lists
 		q.metrics = strings.Split(s, ",")
 	}
 	for _, b := range []struct {

@@ -3,6 +3,8 @@ package stemmahttp
 import (
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,6 +31,26 @@ func TestPprofRequests(t *testing.T) {
 		Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/debug/stemma/"+query, nil))
 		if w.Code != want.status || !strings.Contains(w.Body.String(), want.text) {
 			t.Errorf("%q: have %d %q, want %d %q", query, w.Code, w.Body, want.status, want.text)
+		}
+	}
+}
+
+// TestMetrics reads the metrics of a query.
+func TestMetrics(t *testing.T) {
+	for text, want := range map[string][]string{
+		"":                            nil,
+		"metric=":                     nil,
+		"metric=calls,wait":           {"calls", "wait"},
+		"metric=calls&metric=wait":    {"calls", "wait"},
+		"metric=a,b&token=1&metric=c": {"a", "b", "c"},
+	} {
+		values, err := url.ParseQuery(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var q query
+		if err := q.parse(values); err != nil || !slices.Equal(q.metrics, want) {
+			t.Errorf("%q: have %v, %v, want %v", text, q.metrics, err, want)
 		}
 	}
 }
