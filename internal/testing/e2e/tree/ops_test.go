@@ -1,8 +1,13 @@
 package tree
 
 import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/cct"
@@ -54,7 +59,7 @@ func TestOps(t *testing.T) {
 			have[stack] = 0
 		}
 	}
-	unended := []string{"main.attempt", "main.exits.func1", "main.forever.func1"}
+	unended := []string{"main.attempt", "main.faults", "main.exits.func1", "main.forever.func1"}
 	for stack, n := range have {
 		innermost, _, _ := strings.Cut(stack, " < ")
 		switch {
@@ -81,6 +86,69 @@ func TestOps(t *testing.T) {
 		t.Errorf("main.straight: %d operations in %d calls, want 3 in each", ops, calls)
 	}
 }
+
+// TestLongChains builds functions of thousands of blocks; each leads to the next or out. The memory that the compiler
+// takes for them must not grow with their square.
+func TestLongChains(t *testing.T) {
+	e2e.NeedFull(t)
+	const blocks, most = 3000, 512 << 20
+	var cases, checks strings.Builder
+	for i := range blocks {
+		fmt.Fprintf(&cases, "\t\tcase v < %d: s += v * %d\n", i*7+3, i+2)
+		fmt.Fprintf(&checks, "\t\ts ^= a[(s+%d)&1023]\n", i)
+	}
+	dir := t.TempDir()
+	for name, content := range map[string]string{"go.mod": "module long\n\ngo 1.26\n",
+		"main.go": fmt.Sprintf(longChains, &cases, &checks)} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command(e2e.Tool(t), "build", "-metrics=calls,ops", "-o", filepath.Join(dir, "long"), ".")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	took := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
+	t.Logf("%d MB at most", took>>20)
+	if took > most {
+		t.Errorf("a process of the build takes %d MB, want at most %d", took>>20, most>>20)
+	}
+}
+
+const longChains = `package main
+
+import "os"
+
+//go:noinline
+func cases(a []int) (s int) {
+	for _, v := range a {
+		switch {
+%s		}
+	}
+	return s
+}
+
+//go:noinline
+func checks(a []int, n int) (s int) {
+	if n > 2 {
+%s		if s < 77 {
+			s += a[s&1]
+		} else {
+			s *= n
+		}
+	}
+	return s
+}
+
+func main() {
+	a := make([]int, 2000)
+	for i := range a {
+		a[i] = i*7 + len(os.Args)
+	}
+	println(cases(a), checks(a, len(a)))
+}
+`
 
 // TestCosts holds against the source what tables of costs need of functions that are easy to see through.
 func TestCosts(t *testing.T) {

@@ -27,7 +27,7 @@ func main() {
 	sum += ranged(500) + int(floats(100)) + deferred(20) + generic([]int8{3, 1, 2}) + generic([]string{"b", "a"})
 	words := strings.Fields(strings.Repeat("one two three ", 50))
 	sort.Strings(words)
-	fmt.Println(sum, len(words), recovered(30), exits(10))
+	fmt.Println(sum, len(words), recovered(30), exits(10), faulted(50))
 	fmt.Println(kept(3, 4), mixed(5, []byte("12345678")), compared(1, 1, 1), widened(2, new(int16)), again(9, 4))
 	fmt.Println(distant(new(apart)), roomy(3), pieces(make([]byte, 4)), stored(new([2]int)), later(30))
 	for _, n := range []number{new(word), new(word), new(text)} {
@@ -396,6 +396,44 @@ func attempt(a []int, i int) (s int) {
 		s += a[k] + k
 	}
 	return a[i]
+}
+
+// faulted calls what faults.
+//
+//go:noinline
+func faulted(n int) (s int) {
+	for i := range n {
+		func() {
+			defer func() { recover() }()
+			s += faults([]int{1, 2, 3, 4, 5, 6, 7, 8}, nil, i)
+		}()
+	}
+	return s
+}
+
+// faults is left by a fault behind branches between which it calls nothing: those came to what they have counted.
+//
+//go:noinline
+func faults(a []int, p *int, i int) (s int) {
+	for _, v := range a {
+		if v*i > 3 {
+			s += i
+			if s&3 != 1 {
+				s ^= v * 3
+				if v > 5 {
+					s += *p
+					if s > 100 {
+						s -= i * 5
+					} else {
+						s += v * i
+					}
+				} else {
+					s++
+				}
+			}
+		}
+	}
+	return s
 }
 
 // exits calls a loop that only a panic ends.

@@ -100,6 +100,7 @@ func stemmaWeigh(f *Func) {
 	for _, b := range f.Blocks {
 		g.costs[b.ID] = g.costsOf(b, own, c)
 	}
+	clear(g.ways)
 	for _, s := range g.stands {
 		var weights []stemmaN
 		if f.Stemma.Each {
@@ -140,6 +141,7 @@ type stemmaFlow struct {
 	counts map[*Block]int   // the counters that are at the beginning of blocks
 	stands []stemmaStands
 	edges  map[ID][]stemmaWay // where each block led, see stemma_machine.go
+	ways   map[ID][]stemmaN   // see way; forgotten when blocks have something else
 }
 
 // stemmaExit is where the tree ends.
@@ -161,7 +163,7 @@ type stemmaN struct {
 
 func newStemmaFlow(f *Func, node *Value) *stemmaFlow {
 	return &stemmaFlow{f: f, next: map[ID]ID{}, depth: map[ID]int{}, ops: stemmaCounted(f, stemmaOwn(f, node)),
-		costs: map[ID][]stemmaN{}, counts: map[*Block]int{}, edges: map[ID][]stemmaWay{}}
+		costs: map[ID][]stemmaN{}, counts: map[*Block]int{}, edges: map[ID][]stemmaWay{}, ways: map[ID][]stemmaN{}}
 }
 
 // stemmaSuccs calls do for the edges of b that programs have: not that to the slow path of function entry.
@@ -233,7 +235,11 @@ func (g *stemmaFlow) grow() {
 			order++
 		})
 		if len(b.Succs) == 0 {
-			heap.Push(open, stemmaEdge{from: b, order: order})
+			e := stemmaEdge{from: b, order: order}
+			if b.Kind != BlockExit { // where the tree leads to panics, each check on the way has a counter behind it
+				e.weight = 1
+			}
+			heap.Push(open, e)
 			order++
 		}
 	}
@@ -336,8 +342,8 @@ func (g *stemmaFlow) each() {
 // choose gives counters to the edges that the tree leaves out, where they make a difference, or to those behind them.
 func (g *stemmaFlow) choose() {
 	g.stands = append(g.stands, stemmaStands{[]int{0}, stemmaExit, g.f.Entry.ID, stemmaExit})
-	// By block, the edges whose counters are on the edges out of it, as indexes of stands.
-	passed := map[*Block][]int{}
+	// By block, the edges whose counters are on the edges out of it, as indexes of stands; and whether it may be so.
+	passed, passes := map[*Block][]int{}, map[*Block]bool{}
 	for _, b := range stemmaBlocks(g.f) { // without those that are made here
 		rest := g.next[b.ID]
 		first := true // two edges of a block may lead to one other block
@@ -362,7 +368,7 @@ func (g *stemmaFlow) choose() {
 			if b == g.f.Entry && len(b.Succs) > 1 && !g.f.Stemma.Plain {
 				g.f.Fatalf("stemma: an edge before the node is known has a counter")
 			}
-			if g.passes(to) {
+			if len(counted) < stemmaPassed && g.passes(to, passes) {
 				passed[to] = counted
 				return
 			}
@@ -377,33 +383,42 @@ func (g *stemmaFlow) choose() {
 	}
 }
 
+// stemmaPassed is the largest number of edges that one counter counts: each has weights for each of its counters.
+const stemmaPassed = 8
+
 // passes reports whether the edges out of b are to count the only one into it as well. That takes fewer increments
-// where one of them has a counter: one for each execution of b, and not another one for some. A fault within b is then
-// not known to have come as far as b.
-func (g *stemmaFlow) passes(b *Block) bool {
-	if len(b.Preds) != 1 || b.Kind == BlockDefer || slices.ContainsFunc(b.Values, stemmaStays) {
-		return false
+// where one of them has a counter: one for each execution of b, and not another one for some. Known are the blocks of
+// which it is known.
+func (g *stemmaFlow) passes(b *Block, known map[*Block]bool) bool {
+	if does, ok := known[b]; ok {
+		return does
 	}
 	rest, first := g.next[b.ID], true
 	ways, gains := 0, false
-	ok := true
+	ok := len(b.Preds) == 1 && b.Kind != BlockDefer && !slices.ContainsFunc(b.Values, stemmaStays)
 	stemmaSuccs(b, func(i int, to *Block) {
 		ways++
 		switch {
+		case !ok || gains:
 		case to.ID == rest && first:
+			gains = g.passes(to, known)
+		case g.weight(b, i, to) > 0:
+			gains = stemmaCounts(g.between(to.ID, rest))
+		}
+		if to.ID == rest && first {
 			first = false
 			ok = ok && len(to.Preds) == 1
-			gains = gains || g.passes(to)
-		case g.weight(b, i, to) > 0:
-			gains = gains || stemmaCounts(g.between(to.ID, rest))
 		}
 	})
-	return ok && gains && ways > 1
+	known[b] = ok && gains && ways > 1
+	return known[b]
 }
 
-// stemmaStays reports whether the block of v is counted where it begins: v may never return, or begins an inlined call,
-// which has an increment there that others can share.
-func stemmaStays(v *Value) bool { return v.Op.IsCall() && !stemmaCallsSlow(v) || v.Op == OpInlMark }
+// stemmaStays reports whether the block of v is counted where it begins: v may leave the function, or begins an inlined
+// call, which has an increment there that others can share.
+func stemmaStays(v *Value) bool {
+	return v.Op == OpInlMark || StemmaMayLeave(v) && !stemmaCallsSlow(v)
+}
 
 // counterAt returns the counter of edge i of a block, which is that of one of its ends, or of a block on its way; and
 // where the way of the tree begins that it stands for.
@@ -445,31 +460,73 @@ func stemmaCounts(list []stemmaN) bool {
 	return slices.ContainsFunc(list, func(o stemmaN) bool { return o.n != 0 })
 }
 
+// stemmaWalk is how many blocks of the tree are looked at one by one: a way to the exit may have all blocks of a
+// function, and as many edges ask for it.
+const stemmaWalk = 64
+
 // between returns what is on the tree's way from block a to the exit, less what is on that from b.
 func (g *stemmaFlow) between(a, b ID) []stemmaN {
-	var sum []stemmaN
-	at := map[StemmaOps]int{}
-	add := func(x ID, sign int) {
-		for _, o := range g.of(x) {
-			i, ok := at[o.StemmaOps]
-			if !ok {
-				i = len(sum)
-				at[o.StemmaOps] = i
-				sum = append(sum, stemmaN{StemmaOps: o.StemmaOps})
-			}
-			sum[i].n += sign * o.n
-		}
-	}
-	for a != b {
-		if g.depth[a] >= g.depth[b] { // 0 for the exit
-			add(a, 1)
+	sum := stemmaSum{at: map[StemmaOps]int{}}
+	for n := 0; a != b; n++ {
+		switch {
+		case n == stemmaWalk:
+			sum.add(g.way(a), 1)
+			sum.add(g.way(b), -1)
+			b = a
+		case g.depth[a] >= g.depth[b]: // 0 for the exit
+			sum.add(g.of(a), 1)
 			a = g.next[a]
-		} else {
-			add(b, -1)
+		default:
+			sum.add(g.of(b), -1)
 			b = g.next[b]
 		}
 	}
-	return slices.DeleteFunc(sum, func(o stemmaN) bool { return o.n == 0 })
+	return slices.DeleteFunc(sum.list, func(o stemmaN) bool { return o.n == 0 })
+}
+
+// way returns what is on the tree's way from block a to the exit. Blocks whose depth is a multiple of stemmaWalk
+// remember that.
+func (g *stemmaFlow) way(a ID) []stemmaN {
+	var marks []ID // a, and those on its way that remember nothing yet
+	x := a
+	for ; x != stemmaExit && g.ways[x] == nil; x = g.next[x] {
+		if x == a || g.depth[x]%stemmaWalk == 0 {
+			marks = append(marks, x)
+		}
+	}
+	list := g.ways[x]
+	for _, mark := range slices.Backward(marks) {
+		sum := stemmaSum{at: map[StemmaOps]int{}}
+		for x := mark; ; {
+			sum.add(g.of(x), 1)
+			if x = g.next[x]; x == stemmaExit || g.depth[x]%stemmaWalk == 0 {
+				break
+			}
+		}
+		sum.add(list, 1) // from there on
+		if list = sum.list; g.depth[mark]%stemmaWalk == 0 {
+			g.ways[mark] = list
+		}
+	}
+	return list
+}
+
+// A stemmaSum is a sum of operations.
+type stemmaSum struct {
+	list []stemmaN
+	at   map[StemmaOps]int // where in list
+}
+
+func (s *stemmaSum) add(list []stemmaN, sign int) {
+	for _, o := range list {
+		i, ok := s.at[o.StemmaOps]
+		if !ok {
+			i = len(s.list)
+			s.at[o.StemmaOps] = i
+			s.list = append(s.list, stemmaN{StemmaOps: o.StemmaOps})
+		}
+		s.list[i].n += sign * o.n
+	}
 }
 
 // of returns what a block executes: by families while counters are chosen, and together with its costs afterwards.
