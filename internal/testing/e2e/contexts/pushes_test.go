@@ -13,7 +13,7 @@ import (
 // instruction of the assembly that pushes, and Go's unwinder must find the callers from each.
 func TestProfiledPushes(t *testing.T) {
 	e2e.NeedMore(t)
-	for _, engine := range e2e.Few(1, "dacce", "lucce", "pcce", "cct") {
+	for _, engine := range e2e.Few(1, "dacce", "pcce") {
 		t.Run(engine, func(t *testing.T) {
 			r := e2e.Run(t, e2e.BuildDir(t, "testdata/pushes", "-engine="+engine))
 			r.OK(t)
@@ -40,8 +40,8 @@ func TestProfiledPushes(t *testing.T) {
 				}
 			}
 			t.Logf("%d samples, %d of them in stemma's functions", all, inside)
-			if least := map[string]int{"dacce": 10}[engine]; inside < least {
-				t.Errorf("%d samples of %d are in stemma's functions, want at least %d", inside, all, least)
+			if inside < 10 {
+				t.Errorf("%d samples of %d are in stemma's functions, want at least 10", inside, all)
 			}
 		})
 	}
